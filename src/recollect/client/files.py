@@ -1,0 +1,61 @@
+"""JSONL files: one JSON object a line, written beside and then moved into place."""
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+from recollect.domain.errors import StorageUnavailable, ValidationError
+from recollect.domain.records import JsonObject
+
+LINE_BYTES_MAX = 8 * 1024 * 1024
+
+
+async def write_lines(path: str, lines: AsyncIterator[JsonObject]) -> int:
+    """Write all lines, or leave no file; how many there were."""
+    target = Path(path)
+    partial = target.with_name(target.name + ".partial")
+    count = 0
+    try:
+        partial.touch(mode=0o600)
+        with partial.open("w", encoding="utf-8") as stream:
+            async for line in lines:
+                stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+                count += 1
+        partial.replace(target)
+    except OSError as exc:
+        raise StorageUnavailable(f"could not write {path}: {exc.strerror}") from exc
+    finally:
+        partial.unlink(missing_ok=True)
+    return count
+
+
+def read_lines(path: str, batch: int) -> Iterator[list[JsonObject]]:
+    """The lines of a file in batches; what is not a JSON object is named with its number."""
+    waiting: list[JsonObject] = []
+    try:
+        with Path(path).open(encoding="utf-8") as stream:
+            number = 0
+            while line := stream.readline(LINE_BYTES_MAX):
+                number += 1
+                if line.strip():
+                    waiting.append(_parsed(path, number, line))
+                if len(waiting) == batch:
+                    yield waiting
+                    waiting = []
+    except OSError as exc:
+        raise StorageUnavailable(f"could not read {path}: {exc.strerror}") from exc
+    except UnicodeDecodeError as exc:
+        raise ValidationError(f"{path} is not UTF-8 text: {exc.reason}", field="path") from exc
+    if waiting:
+        yield waiting
+
+
+def _parsed(path: str, number: int, line: str) -> JsonObject:
+    try:
+        parsed = json.loads(line)
+    except (ValueError, RecursionError) as exc:
+        raise ValidationError(f"{path}, line {number}: not JSON", field="path") from exc
+    if not isinstance(parsed, dict):
+        raise ValidationError(f"{path}, line {number}: not a JSON object", field="path")
+    known: JsonObject = parsed
+    return known

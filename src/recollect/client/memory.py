@@ -1,0 +1,551 @@
+"""`Memory`: everything that can be asked of a memory, without an event loop.
+
+Written by `tools/gen_sync.py` from `async_memory.py`; change that one and run `make fix`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self, Unpack
+
+from recollect.client.async_memory import (
+    AsyncConversation,
+    AsyncGrouping,
+    AsyncItems,
+    AsyncMemory,
+    AsyncProfileCategory,
+)
+from recollect.client.opening import open_backend
+from recollect.client.runner import Inline, LoopThread, Runner
+from recollect.domain.drafts import Fields, Moment
+from recollect.domain.recall import Recall
+from recollect.domain.records import (
+    Batch,
+    Change,
+    Group,
+    JsonObject,
+    Link,
+    MemoryRecord,
+    Page,
+    Profile,
+    Receipt,
+    Related,
+    Remembered,
+    SessionRecord,
+    Tree,
+    Verification,
+)
+from recollect.ports.store import Progress
+
+#: A memory's id, or anything that has one: a record, a hit, what `remember` returned.
+Which = Any
+Filter = Mapping[Any, Any]
+
+
+class Memory:
+    """A memory, seen from one scope. `scope()` gives handles for other scopes."""
+
+    def __init__(self, inner: AsyncMemory, runner: Runner) -> None:
+        self._inner = inner
+        self._runner = runner
+
+    @classmethod
+    def open(cls, url: str = "memory.db", **options: Any) -> Self:
+        """Open a memory; options as for `recollect.open`."""
+        backend, scope = open_backend(url, threaded=False, **options)
+        runner = Inline() if backend.inline else LoopThread()
+        return cls(AsyncMemory(backend, scope), runner)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Flush and release everything. Handles of this memory stop working."""
+        self._runner.run(self._inner.close())
+        self._runner.close()
+
+    def scope(self, **parts: Any) -> Memory:
+        """A handle for another scope: `user`, `agent`, `session`, `app`, `shared`, `only_session`.
+
+        `user=None` means nobody in particular: rows that the app shares or, together with
+        `session`, an anonymous conversation.
+
+        >>> ana = memory.scope(user="ana")
+        """
+        return Memory(self._inner.scope(**parts), self._runner)
+
+    def space(self, name: str) -> Memory:
+        """A handle for a space that several users or agents write to."""
+        return Memory(self._inner.space(name), self._runner)
+
+    def remember(
+        self,
+        text: str,
+        *,
+        key: str | None = None,
+        vector: Sequence[float] | None = None,
+        actor: str | None = None,
+        reason: str | None = None,
+        **fields: Unpack[Fields],
+    ) -> Remembered:
+        """Store a memory. With `key` the same call may be repeated safely.
+
+        >>> ana.remember("I moved to Lisbon in March.", kind="fact", tags=["home"])
+        """
+        return self._runner.run(
+            self._inner.remember(text, key=key, vector=vector, actor=actor, reason=reason, **fields)
+        )
+
+    def remember_many(
+        self,
+        items: Sequence[str | Mapping[str, Any]],
+        *,
+        atomic: bool = True,
+        actor: str | None = None,
+        reason: str | None = None,
+    ) -> Batch:
+        """Store many memories in one transaction. Each is a text, or a mapping with a `text`.
+
+        With `atomic=False` items that cannot be stored are reported and the others stand.
+
+        >>> ana.remember_many(["I like tea.", {"text": "I avoid peanuts.", "kind": "preference"}])
+        """
+        return self._runner.run(
+            self._inner.remember_many(items, atomic=atomic, actor=actor, reason=reason)
+        )
+
+    def update(
+        self,
+        id: Which,
+        *,
+        if_version: int | None = None,
+        actor: str | None = None,
+        reason: str | None = None,
+        text: str | None = None,
+        **fields: Unpack[Fields],
+    ) -> MemoryRecord:
+        """Change fields of a memory; what it was stays in its history. None clears a field.
+
+        >>> ana.update(trip.id, importance=0.9, if_version=1)
+        """
+        return self._runner.run(
+            self._inner.update(
+                id, if_version=if_version, actor=actor, reason=reason, text=text, **fields
+            )
+        )
+
+    def correct(
+        self,
+        id: Which,
+        text: str,
+        *,
+        vector: Sequence[float] | None = None,
+        actor: str | None = None,
+        reason: str | None = None,
+        **fields: Unpack[Fields],
+    ) -> Remembered:
+        """Replace what is no longer true: the old memory stays, closed and linked to the new one.
+
+        >>> ana.correct(trip.id, "I moved to Porto in March.")
+        """
+        return self._runner.run(
+            self._inner.correct(id, text, vector=vector, actor=actor, reason=reason, **fields)
+        )
+
+    def undo(
+        self, event: str, *, actor: str | None = None, reason: str | None = None
+    ) -> Sequence[MemoryRecord]:
+        """Take back what an event did; the undoing is an event too.
+
+        >>> ana.undo(ana.history(trip.id)[-1].event.id)
+        """
+        return self._runner.run(self._inner.undo(event, actor=actor, reason=reason))
+
+    def forget(
+        self,
+        id: Which = None,
+        *,
+        user: str | None = None,
+        where: Filter | None = None,
+        everything: bool = False,
+        cascade: bool = True,
+        actor: str | None = None,
+        reason: str | None = None,
+    ) -> Receipt:
+        """Erase for good, and get a receipt: one memory, a list of them, all that fulfil a filter,
+        all of a `user`, or `everything` in this scope. Children go along unless `cascade=False`.
+
+        >>> memory.forget(user="ana")
+        """
+        return self._runner.run(
+            self._inner.forget(
+                id,
+                user=user,
+                where=where,
+                everything=everything,
+                cascade=cascade,
+                actor=actor,
+                reason=reason,
+            )
+        )
+
+    def get(
+        self, id: Which, *, as_of: Moment | None = None, known_at: Moment | None = None
+    ) -> MemoryRecord:
+        """One memory, whatever its status; NotFound if there is none in this scope.
+
+        >>> ana.get(trip.id).text
+        """
+        return self._runner.run(self._inner.get(id, as_of=as_of, known_at=known_at))
+
+    def get_many(self, ids: Sequence[Which]) -> Sequence[MemoryRecord]:
+        """Those of the memories that exist in this scope, in the order asked for."""
+        return self._runner.run(self._inner.get_many(ids))
+
+    def list(
+        self,
+        *,
+        limit: int = 50,
+        cursor: str | None = None,
+        sort: str = "created_at",
+        order: str = "desc",
+        where: Filter | None = None,
+        kind: str | None = None,
+        tags: Sequence[str] | None = None,
+        status: Sequence[str] | str | None = None,
+        as_of: Moment | None = None,
+        known_at: Moment | None = None,
+    ) -> Page[MemoryRecord]:
+        """A page of memories, newest first unless told otherwise; `cursor` fetches the next page.
+
+        >>> ana.list(kind="fact", limit=20)
+        """
+        return self._runner.run(
+            self._inner.list(
+                limit=limit,
+                cursor=cursor,
+                sort=sort,
+                order=order,
+                where=where,
+                kind=kind,
+                tags=tags,
+                status=status,
+                as_of=as_of,
+                known_at=known_at,
+            )
+        )
+
+    def count(
+        self,
+        *,
+        where: Filter | None = None,
+        kind: str | None = None,
+        tags: Sequence[str] | None = None,
+        status: Sequence[str] | str | None = None,
+        as_of: Moment | None = None,
+    ) -> int:
+        """How many memories there are."""
+        return self._runner.run(
+            self._inner.count(where=where, kind=kind, tags=tags, status=status, as_of=as_of)
+        )
+
+    def recall(
+        self,
+        question: str,
+        *,
+        limit: int = 10,
+        now: Moment | None = None,
+        where: Filter | None = None,
+        kind: str | None = None,
+        tags: Sequence[str] | None = None,
+        status: Sequence[str] | str | None = None,
+        as_of: Moment | None = None,
+        known_at: Moment | None = None,
+        vector: Sequence[float] | None = None,
+    ) -> Recall:
+        """The memories that answer a question, best first, each with the reason.
+
+        `as_of` asks how things stood at a moment; `known_at` also leaves out what was learned later.
+
+        >>> ana.recall("where does she live?").top.text
+        """
+        return self._runner.run(
+            self._inner.recall(
+                question,
+                limit=limit,
+                now=now,
+                where=where,
+                kind=kind,
+                tags=tags,
+                status=status,
+                as_of=as_of,
+                known_at=known_at,
+                vector=vector,
+            )
+        )
+
+    def history(self, id: Which) -> Sequence[Change]:
+        """Everything that happened to a memory, oldest first, with the states before and after."""
+        return self._runner.run(self._inner.history(id))
+
+    def events(self, *, after: int = 0, limit: int = 100) -> Sequence[Change]:
+        """What happened in this scope, oldest first, from behind an event's `sequence` on."""
+        return self._runner.run(self._inner.events(after=after, limit=limit))
+
+    def link(
+        self, source: Which, target: Which, *, kind: str = "related", strength: float = 1.0
+    ) -> bool:
+        """Link two memories; False if they were linked so already.
+
+        >>> ana.link(cause, effect, kind="caused", strength=0.8)
+        """
+        return self._runner.run(self._inner.link(source, target, kind=kind, strength=strength))
+
+    def unlink(self, source: Which, target: Which, *, kind: str = "related") -> None:
+        """Take a link away."""
+        self._runner.run(self._inner.unlink(source, target, kind=kind))
+
+    def links(self, id: Which, *, kind: str | None = None) -> Sequence[Link]:
+        """The links that start or end at a memory."""
+        return self._runner.run(self._inner.links(id, kind=kind))
+
+    def related(self, id: Which, *, depth: int = 1, kind: str | None = None) -> Sequence[Related]:
+        """Memories that links lead to, in either direction, nearest and strongest first."""
+        return self._runner.run(self._inner.related(id, depth=depth, kind=kind))
+
+    def children(self, id: Which) -> Sequence[MemoryRecord]:
+        """The memories that name this one as their parent."""
+        return self._runner.run(self._inner.children(id))
+
+    def tree(self, id: Which, *, depth: int = 3) -> Tree:
+        """A memory and what hangs below it."""
+        return self._runner.run(self._inner.tree(id, depth=depth))
+
+    def group(self, name: str) -> Grouping:
+        """A handle for a named set of memories; it is made when something is added.
+
+        >>> ana.group("kitchen").add(trip.id)
+        """
+        return Grouping(self._inner.group(name), self._runner)
+
+    def groups(self) -> Sequence[Group]:
+        """All groups of this scope."""
+        return self._runner.run(self._inner.groups())
+
+    def session(
+        self,
+        id: str | None = None,
+        *,
+        kind: str = "conversation",
+        metadata: Mapping[str, Any] | None = None,
+        expires_at: Moment | None = None,
+    ) -> Conversation:
+        """A conversation, new or continued: `with ana.session(id="s1") as chat: ...`."""
+        return Conversation(
+            self._inner.session(id, kind=kind, metadata=metadata, expires_at=expires_at),
+            self._runner,
+        )
+
+    def sessions(self) -> Sequence[SessionRecord]:
+        """All conversations of this scope, newest first."""
+        return self._runner.run(self._inner.sessions())
+
+    def profile(self, category: str) -> ProfileCategory:
+        """A handle for one category of the person's profile.
+
+        >>> ana.profile("preferences").merge({"food": {"avoid": ["peanuts"]}})
+        """
+        return ProfileCategory(self._inner.profile(category), self._runner)
+
+    def profiles(self) -> dict[str, Profile]:
+        """All categories of the person's profile."""
+        return self._runner.run(self._inner.profiles())
+
+    def items(self, category: str) -> Items:
+        """A handle for the items of a category: short notes with a key, a status, a priority."""
+        return Items(self._inner.items(category), self._runner)
+
+    def merge_users(self, origin: str, destination: str) -> Mapping[str, int]:
+        """Move everything of one user to another, for instance after a sign-in."""
+        return self._runner.run(self._inner.merge_users(origin, destination))
+
+    def export(self, path: str, *, user: str | None = None, everything: bool = False) -> int:
+        """Write this scope, a `user`, or `everything` to a JSONL file; how many lines.
+
+        >>> memory.export("ana.jsonl", user="ana")
+        """
+        return self._runner.run(self._inner.export(path, user=user, everything=everything))
+
+    def import_(self, path: str, *, user: str | None = None) -> JsonObject:
+        """Take over a JSONL export; ids and times stay. What was erased does not come back.
+
+        Lines go back to the places they came from, or all to `user`.
+        """
+        return self._runner.run(self._inner.import_(path, user=user))
+
+    def backup(self, path: str, *, progress: Progress | None = None) -> None:
+        """Write a consistent copy of the store, and its checksum beside it."""
+        self._runner.run(self._inner.backup(path, progress=progress))
+
+    def verify(self, *, repair: bool = False, progress: Progress | None = None) -> Verification:
+        """Read everything and compare it with its digests; `repair` rebuilds the index first."""
+        return self._runner.run(self._inner.verify(repair=repair, progress=progress))
+
+    def stats(self) -> JsonObject:
+        """Counts and sizes of the store."""
+        return self._runner.run(self._inner.stats())
+
+
+class Conversation:
+    """A conversation and its messages, kept verbatim and in order."""
+
+    def __init__(self, inner: AsyncConversation, runner: Runner) -> None:
+        self._inner = inner
+        self._runner = runner
+
+    def __enter__(self) -> Self:
+        self._runner.run(self._inner.open())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def open(self) -> SessionRecord:
+        """Begin the conversation or come back to it; done by the first message as well."""
+        return self._runner.run(self._inner.open())
+
+    def add(
+        self,
+        role: str,
+        text: str,
+        *,
+        key: str | None = None,
+        vector: Sequence[float] | None = None,
+        **fields: Unpack[Fields],
+    ) -> Remembered:
+        """Add a message.
+
+        >>> chat.add("user", "hi", speaker="Ana", occurred_at="2026-03-01T09:00")
+        """
+        return self._runner.run(self._inner.add(role, text, key=key, vector=vector, **fields))
+
+    def add_many(self, messages: Sequence[Mapping[str, Any]], *, atomic: bool = True) -> Batch:
+        """Add messages in one transaction; each a mapping with `role`, `text` and more."""
+        return self._runner.run(self._inner.add_many(messages, atomic=atomic))
+
+    def messages(self, *, last: int | None = None) -> Sequence[MemoryRecord]:
+        """The messages in order: all of them, or the last few."""
+        return self._runner.run(self._inner.messages(last=last))
+
+    def recall(self, question: str, *, limit: int = 10) -> Recall:
+        """Search the memories of this conversation alone."""
+        return self._runner.run(self._inner.recall(question, limit=limit))
+
+
+class Grouping:
+    """A named set of memories."""
+
+    def __init__(self, inner: AsyncGrouping, runner: Runner) -> None:
+        self._inner = inner
+        self._runner = runner
+
+    def make(self, description: str | None = None) -> Group:
+        """Make sure that the group exists, even while it is empty."""
+        return self._runner.run(self._inner.make(description))
+
+    def add(self, id: Which) -> bool:
+        """Put a memory into the group; False if it was in it already."""
+        return self._runner.run(self._inner.add(id))
+
+    def remove(self, id: Which) -> bool:
+        """Take a memory out of the group; False if it was not in it."""
+        return self._runner.run(self._inner.remove(id))
+
+    def members(self) -> Sequence[MemoryRecord]:
+        """The memories of the group, in the order they were added."""
+        return self._runner.run(self._inner.members())
+
+
+class ProfileCategory:
+    """One category of a person's profile: keyed JSON with a history."""
+
+    def __init__(self, inner: AsyncProfileCategory, runner: Runner) -> None:
+        self._inner = inner
+        self._runner = runner
+
+    def get(self) -> Profile:
+        """What is known, and its version."""
+        return self._runner.run(self._inner.get())
+
+    def merge(
+        self,
+        data: Mapping[str, Any],
+        *,
+        if_version: int | None = None,
+        actor: str | None = None,
+        reason: str | None = None,
+    ) -> Profile:
+        """Merge deeply: objects key by key, lists united in order, None removes its key."""
+        return self._runner.run(
+            self._inner.merge(data, if_version=if_version, actor=actor, reason=reason)
+        )
+
+    def replace(
+        self,
+        data: Mapping[str, Any],
+        *,
+        if_version: int | None = None,
+        actor: str | None = None,
+        reason: str | None = None,
+    ) -> Profile:
+        """Put this in place of what was known."""
+        return self._runner.run(
+            self._inner.replace(data, if_version=if_version, actor=actor, reason=reason)
+        )
+
+    def remove(self, *path: str) -> Profile:
+        """Remove one key, however deep: `remove("food", "avoid")`."""
+        return self._runner.run(self._inner.remove(*path))
+
+    def clear(self) -> Profile:
+        """Remove everything in the category; its history stays until the person is forgotten."""
+        return self._runner.run(self._inner.clear())
+
+    def history(self) -> Sequence[Profile]:
+        """Every version of the category, oldest first, the present one last."""
+        return self._runner.run(self._inner.history())
+
+
+class Items:
+    """Items of a category: memories with a key, a status of their own and a priority."""
+
+    def __init__(self, inner: AsyncItems, runner: Runner) -> None:
+        self._inner = inner
+        self._runner = runner
+
+    def create(
+        self, key: str, content: str, *, status: str | None = None, priority: int | None = None
+    ) -> MemoryRecord:
+        """Create an item; ConflictError if the key is taken."""
+        return self._runner.run(self._inner.create(key, content, status=status, priority=priority))
+
+    def upsert(
+        self, key: str, content: str, *, status: str | None = None, priority: int | None = None
+    ) -> MemoryRecord:
+        """Create an item or change the one with this key; what is not given stays as it was."""
+        return self._runner.run(self._inner.upsert(key, content, status=status, priority=priority))
+
+    def update(self, id: Which, **fields: Any) -> MemoryRecord:
+        """Change `content`, `status` or `priority` of an item; `priority=None` clears it."""
+        return self._runner.run(self._inner.update(id, **fields))
+
+    def get(self, id: Which) -> MemoryRecord:
+        """An item by its id."""
+        return self._runner.run(self._inner.get(id))
+
+    def list(self, *, status: str | None = None, limit: int = 100) -> Sequence[MemoryRecord]:
+        """The items, most urgent first."""
+        return self._runner.run(self._inner.list(status=status, limit=limit))

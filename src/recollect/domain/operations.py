@@ -1,0 +1,205 @@
+"""Operations as values: what a store does in one transaction, and what it answers.
+
+The engine decides and builds operations; a store executes a sequence of them atomically. Batching,
+auditing and replay come from this one seam. Every operation that changes something carries a
+`Stamp`, from which the store writes one event per changed thing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from recollect.domain.filters import Filter
+from recollect.domain.records import JsonObject, MemoryRecord
+from recollect.domain.scopes import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Who changes something, when and why. Rows with one event id are undone together."""
+
+    event: str
+    at: int
+    action: str
+    salt: bytes
+    actor: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the indexes hold of one text: its terms in order, as packed 64-bit numbers, and
+    perhaps its vector as little-endian float32 of unit length, in a named embedding space."""
+
+    terms: bytes
+    vector: bytes | None = None
+    space: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """What makes a write safe to retry: a key, and a digest of what was asked under it."""
+
+    key: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Remember:
+    """Store a new memory. Answers with the record: the earlier one when `once` was seen before."""
+
+    stamp: Stamp
+    record: MemoryRecord
+    entry: Entry
+    once: Once | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Alter:
+    """Change fields of a memory that lies in one of `places`. Answers with the new record.
+
+    `expect` names values that must hold now (`version`, `status`); otherwise VersionMismatch or
+    ConflictError. `entry` comes with a new text.
+    """
+
+    stamp: Stamp
+    id: str
+    places: tuple[Place, ...]
+    changes: Mapping[str, Any]
+    expect: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    entry: Entry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetLink:
+    """Link two memories, or unlink them with `strength=None`. Idempotent. Answers True if new."""
+
+    stamp: Stamp
+    source: str
+    target: str
+    kind: str
+    strength: float | None
+    places: tuple[Place, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetGroup:
+    """Make sure that a group exists in a place. Answers with the Group."""
+
+    stamp: Stamp
+    place: Place
+    id: str
+    name: str
+    description: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetMember:
+    """Put a memory into a group or take it out. Answers True if that changed anything."""
+
+    stamp: Stamp
+    place: Place
+    group: str
+    memory: str
+    present: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSession:
+    """Make sure that a session exists. Answers with the SessionRecord."""
+
+    stamp: Stamp
+    place: Place
+    id: str
+    kind: str
+    metadata: JsonObject
+    expires_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class WriteProfile:
+    """Change one category of a profile. Answers with the Profile.
+
+    merge: see `domain.merging`; replace: the data as given; remove: the key at `path`;
+    clear: nothing left.
+    """
+
+    stamp: Stamp
+    place: Place
+    category: str
+    mode: Literal["merge", "replace", "remove", "clear"]
+    data: JsonObject = field(default_factory=dict[str, Any])
+    path: tuple[str, ...] = ()
+    if_version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Erase:
+    """Erase memories with everything that hangs on them: by id, by filter, or a whole place.
+
+    Answers with the rows erased by table. `cascade` takes children along, otherwise they move up
+    to the erased one's parent. What was derived from an erased memory is erased too.
+    """
+
+    stamp: Stamp
+    places: tuple[Place, ...]
+    ids: tuple[str, ...] | None = None
+    where: Filter | None = None
+    everything: bool = False
+    cascade: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Rehome:
+    """Move all rows of one place to another and unite their profiles. Answers with row counts."""
+
+    stamp: Stamp
+    origin: Place
+    destination: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """Count reads. Buffered by the engine and flushed in batches; leaves no event."""
+
+    counts: Mapping[str, int]
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Enqueue:
+    """Queue a job in the same transaction. Answers with its number."""
+
+    at: int
+    kind: str
+    payload: JsonObject
+    place: Place
+    memory: str | None = None
+    run_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PutEmbedding:
+    """Add a vector to a memory. Answers False if the memory changed since it was read."""
+
+    id: str
+    version: int
+    space: str
+    vector: bytes
+    terms: bytes
+
+
+Operation = (
+    Remember
+    | Alter
+    | SetLink
+    | SetGroup
+    | SetMember
+    | OpenSession
+    | WriteProfile
+    | Erase
+    | Rehome
+    | Touch
+    | Enqueue
+    | PutEmbedding
+)

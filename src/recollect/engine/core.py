@@ -1,0 +1,203 @@
+"""What every use-case stands on: the ports, and how stamps, views and vectors come about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.domain import filters, ids, times
+from recollect.domain.drafts import check_dimensions
+from recollect.domain.errors import NotFound, ProviderError, ValidationError
+from recollect.domain.operations import Entry, Stamp
+from recollect.domain.queries import View
+from recollect.domain.records import MemoryRecord, Status
+from recollect.domain.requests import Because, Selection
+from recollect.domain.scopes import Scope, check_name
+from recollect.ports.embedder import Embedder, Purpose
+from recollect.ports.store import Store
+from recollect.ports.world import Clock, Entropy
+from recollect.retrieval.analyser import Analyser
+
+#: The space of vectors that callers bring along when no embedder is configured.
+GIVEN_SPACE = "given"
+SALT_BYTES = 16
+
+
+@dataclass(slots=True)
+class Ports:
+    """What the engine is wired to."""
+
+    store: Store
+    clock: Clock
+    entropy: Entropy
+    analyser: Analyser
+    embedder: Embedder | None = None
+
+
+class Core:
+    """The common ground of the use-cases."""
+
+    def __init__(self, ports: Ports) -> None:
+        self._store = ports.store
+        self._clock = ports.clock
+        self._entropy = ports.entropy
+        self._analyser = ports.analyser
+        self._embedder = ports.embedder
+        self._last_id = 0
+        self._touched: dict[str, int] = {}
+
+    @property
+    def inline(self) -> bool:
+        """True when no port ever suspends."""
+        return self._store.inline and (self._embedder is None or self._embedder.inline)
+
+    # -- identity and time -----------------------------------------------------------------------
+
+    def _new_id(self, prefix: str) -> str:
+        """An id that is larger than every one before it."""
+        milliseconds = self._clock.now() // 1000
+        drawn = ids.compose(milliseconds, int.from_bytes(self._entropy.bytes(10), "little"))
+        self._last_id = max(drawn, self._last_id + 1)
+        return ids.render(prefix, self._last_id)
+
+    def _stamp(self, action: str, because: Because) -> Stamp:
+        """Who, what, when and why, for one change."""
+        for field, said in (("actor", because.actor), ("reason", because.reason)):
+            if said is not None:
+                check_name(said, field=field)
+        return Stamp(
+            event=self._new_id(ids.EVENT),
+            at=self._clock.now(),
+            action=action,
+            salt=self._entropy.bytes(SALT_BYTES),
+            actor=because.actor,
+            reason=because.reason,
+        )
+
+    # -- views -----------------------------------------------------------------------------------
+
+    def _view(self, scope: Scope, selection: Selection | None = None) -> View:
+        """What a scope shows of a selection."""
+        chosen = selection or Selection()
+        return View(
+            places=scope.places,
+            now=self._moment(chosen.now, "now") or self._clock.now(),
+            session=scope.session if scope.only_session else None,
+            as_of=self._moment(chosen.as_of, "as_of"),
+            known_at=self._moment(chosen.known_at, "known_at"),
+            statuses=_statuses(chosen.statuses),
+            where=filters.parse(chosen.where),
+        )
+
+    def _everything(self, scope: Scope) -> View:
+        """Every memory of a scope, whatever its status."""
+        return View(
+            places=scope.places,
+            now=self._clock.now(),
+            statuses=tuple(status.value for status in Status),
+        )
+
+    def _moment(self, value: object, field: str) -> int | None:
+        return None if value is None else times.parse(value, field=field)
+
+    async def _one(self, scope: Scope, id: str, selection: Selection | None = None) -> MemoryRecord:
+        """A memory that a scope sees, or NotFound."""
+        found = await self._store.get([id], self._view(scope, selection))
+        if id not in found:
+            raise NotFound(f"no memory {id} in this scope")
+        return found[id]
+
+    # -- texts and vectors -----------------------------------------------------------------------
+
+    def _entry(self, text: str, vector: NDArray[np.float32] | None) -> Entry:
+        """What the indexes hold of a text."""
+        terms = self._analyser.packed(text)
+        if vector is None:
+            return Entry(terms)
+        return Entry(terms, vector.astype("<f4", copy=False).tobytes(), self._space(len(vector)))
+
+    def _space(self, dimensions: int) -> str:
+        """The space that vectors of this size are written to and searched in."""
+        if self._embedder is None:
+            return GIVEN_SPACE
+        if dimensions != self._embedder.dimensions:
+            raise ValidationError(
+                f"the vector has {dimensions} dimensions, {self._embedder.space} makes "
+                f"{self._embedder.dimensions}",
+                field="vector",
+            )
+        return self._embedder.space
+
+    async def _embed(
+        self, texts: Sequence[str], purpose: Purpose
+    ) -> NDArray[np.float32] | None:
+        """Vectors of unit length; None when there is no embedder or it does not answer."""
+        if self._embedder is None or not texts:
+            return None
+        try:
+            vectors = np.asarray(await self._embedder.embed(texts, purpose), dtype=np.float32)
+            if vectors.shape != (len(texts), self._embedder.dimensions):
+                raise ProviderError(
+                    f"{self._embedder.space} answered {vectors.shape} for {len(texts)} texts"
+                )
+            return unit_rows(vectors)
+        except (ProviderError, ValidationError):
+            return None
+
+    # -- reads that count ------------------------------------------------------------------------
+
+    def _count_read(self, records: Sequence[MemoryRecord]) -> None:
+        """Note that memories were read; written with a later batch, never by the read itself."""
+        for record in records:
+            self._touched[record.id] = self._touched.get(record.id, 0) + 1
+
+    def _take_touched(self) -> Mapping[str, int]:
+        touched, self._touched = self._touched, {}
+        return touched
+
+
+def given_vector(vector: Any) -> NDArray[np.float32]:
+    """A caller's vector, checked and brought to unit length."""
+    try:
+        array = np.asarray(vector, dtype=np.float32)
+    except (TypeError, ValueError) as exc:
+        raise ValidationError(f"the vector is not a list of numbers: {exc}", field="vector") from exc
+    if array.ndim != 1:
+        raise ValidationError(
+            f"the vector must be one list of numbers, not an array of {array.ndim} dimensions",
+            field="vector",
+        )
+    check_dimensions(len(array))
+    return unit_rows(array.reshape(1, -1))[0]
+
+
+def unit_rows(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Rows of unit length; numbers that are not finite and rows of zeros are refused."""
+    norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+    if not np.isfinite(norms).all():
+        raise ValidationError("the vector holds NaN, infinity or too large numbers", field="vector")
+    if (norms == 0).any():
+        raise ValidationError("the vector is all zeros and has no direction", field="vector")
+    return (vectors / norms[:, None]).astype(np.float32)
+
+
+def _statuses(names: Sequence[str] | None) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    if isinstance(names, str):
+        names = [names]
+    known = [status.value for status in Status]
+    for name in names:
+        if name not in known:
+            raise ValidationError(
+                f"status must be one of {', '.join(known)}, not {name!r:.80}", field="status"
+            )
+    if not names:
+        raise ValidationError("the list of statuses is empty; leave it out", field="status")
+    return tuple(names)
+
+

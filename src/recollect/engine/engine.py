@@ -1,0 +1,15 @@
+"""The engine: all use-cases over one set of ports."""
+
+from recollect.engine.carrying import Carrying
+from recollect.engine.conversing import Conversing
+from recollect.engine.forgetting import Erasing
+from recollect.engine.itemising import Itemising
+from recollect.engine.recalling import Recalling
+from recollect.engine.relating import Relating
+from recollect.engine.revising import Revising
+
+
+class Engine(
+    Itemising, Recalling, Relating, Conversing, Revising, Erasing, Carrying
+):
+    """Implements `ports.backend.Backend` on a store."""

@@ -1,0 +1,99 @@
+"""Recalling: from a question to hits, and why."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from recollect.domain.errors import ValidationError
+from recollect.domain.limits import QUESTION_CHARS_MAX, RECALL_LIMIT_MAX, at_most, whole
+from recollect.domain.queries import Search
+from recollect.domain.recall import Hit, Recall, Why
+from recollect.domain.records import MemoryRecord
+from recollect.domain.requests import Question
+from recollect.domain.scopes import Scope, check_characters
+from recollect.engine.core import Core, given_vector
+from recollect.ports.store import Candidates
+from recollect.retrieval.ranking import Ranked, rank
+
+NEAR_MISSES = 10
+BREADTH_MIN = 200
+
+
+class Recalling(Core):
+    """Searching memories."""
+
+    async def recall(self, scope: Scope, question: Question) -> Recall:
+        """The memories that answer a question best, each with the reason."""
+        text = _check_question(question.text)
+        limit = whole(question.limit, 1, RECALL_LIMIT_MAX, field="limit")
+        terms = self._analyser.question(text)
+        vector, degraded = await self._question_vector(question)
+        search = Search(
+            view=self._view(scope, question.selection),
+            terms=tuple(self._analyser.number(term) for term in terms),
+            vector=None if vector is None else vector.astype("<f4").tobytes(),
+            space=None if vector is None else self._space(len(vector)),
+            breadth=max(BREADTH_MIN, 2 * limit),
+            analyse=self._analyser.packed,
+        )
+        found = await self._store.candidates(search)
+        ranked = rank(found)
+        chosen = ranked.order[: limit + NEAR_MISSES]
+        records = await self._records(found, [int(found.keys[i]) for i in chosen])
+        hits = [
+            _hit(found, ranked, int(line), records[int(found.keys[line])], terms, scope)
+            for line in chosen
+            if int(found.keys[line]) in records and ranked.scores[line] > 0
+        ]
+        self._count_read([hit.memory for hit in hits[:limit]])
+        lanes = ("words",) if vector is None else ("words", "meaning")
+        misses = tuple(_missed(hit, limit) for hit in hits[limit:])
+        return Recall(text, tuple(hits[:limit]), misses, found.total, lanes, degraded)
+
+    async def _question_vector(
+        self, question: Question
+    ) -> tuple[np.ndarray | None, tuple[str, ...]]:
+        if question.vector is not None:
+            vector = given_vector(question.vector)
+            self._space(len(vector))
+            return vector, ()
+        made = await self._embed([question.text], "question")
+        if made is not None:
+            return made[0], ()
+        return None, (("meaning",) if self._embedder is not None else ())
+
+    async def _records(self, found: Candidates, keys: Sequence[int]) -> dict[int, MemoryRecord]:
+        present = [key for key in keys if key not in found.past]
+        loaded = await self._store.load(present)
+        records = {key: found.past[key] for key in keys if key in found.past}
+        records.update(loaded)
+        return records
+
+
+def _check_question(text: object) -> str:
+    if not isinstance(text, str) or not text.strip():
+        raise ValidationError(
+            "the question is empty; use list() to see memories without a question", field="question"
+        )
+    check_characters(text, field="question")
+    at_most(len(text), QUESTION_CHARS_MAX, name="QUESTION_CHARS_MAX", field="question")
+    return text
+
+
+def _hit(
+    found: Candidates,
+    ranked: Ranked,
+    line: int,
+    record: MemoryRecord,
+    terms: Sequence[str],
+    scope: Scope,
+) -> Hit:
+    shares = {name: float(values[line]) for name, values in ranked.shares.items()}
+    held = np.flatnonzero(found.counts[line]).tolist()
+    words = tuple(terms[column] for column in held)
+    return Hit(record, sum(shares.values()), Why(shares, words, record.place == scope.home))
+
+
+def _missed(hit: Hit, limit: int) -> Hit:
+    why = Why(hit.why.shares, hit.why.words, hit.why.own, cut=f"beyond the first {limit}")
+    return Hit(hit.memory, hit.score, why)

@@ -1,0 +1,159 @@
+"""Reading and relating memories: listings, links, trees, groups."""
+
+from collections.abc import Sequence
+
+from recollect.domain import ids
+from recollect.domain.drafts import check_text
+from recollect.domain.errors import ValidationError
+from recollect.domain.limits import (
+    BATCH_ITEMS_MAX,
+    LINK_DEPTH_MAX,
+    LIST_LIMIT_MAX,
+    TREE_DEPTH_MAX,
+    at_most,
+    whole,
+)
+from recollect.domain.operations import SetGroup, SetLink, SetMember
+from recollect.domain.queries import SORTS, Scan
+from recollect.domain.records import Group, Link, MemoryRecord, Page, Related, Tree
+from recollect.domain.requests import Because, Listing, Selection
+from recollect.domain.scopes import Scope, check_name
+from recollect.engine.core import Core
+
+NOBODY = Because()
+
+
+class Relating(Core):
+    """Getting, listing, linking and grouping."""
+
+    async def get(self, scope: Scope, id: str, selection: Selection) -> MemoryRecord:
+        """One memory, whatever its status, as it is or as it was."""
+        record = await self._one(scope, id, selection)
+        self._count_read([record])
+        return record
+
+    async def get_many(self, scope: Scope, ids: Sequence[str]) -> Sequence[MemoryRecord]:
+        """Those of the memories that exist, in the order asked for."""
+        at_most(len(ids), BATCH_ITEMS_MAX, name="BATCH_ITEMS_MAX", field="ids")
+        found = await self._store.get(ids, self._everything(scope))
+        records = [found[id] for id in ids if id in found]
+        self._count_read(records)
+        return records
+
+    async def list(self, scope: Scope, listing: Listing) -> Page[MemoryRecord]:
+        """One page of a listing."""
+        if listing.sort not in SORTS:
+            raise ValidationError(
+                f"cannot sort by {listing.sort!r:.80}; known: {', '.join(SORTS)}", field="sort"
+            )
+        scan = Scan(
+            view=self._view(scope, listing.selection),
+            limit=whole(listing.limit, 1, LIST_LIMIT_MAX, field="limit"),
+            sort=listing.sort,
+            descending=listing.descending,
+            cursor=listing.cursor,
+        )
+        return await self._store.scan(scan)
+
+    async def count(self, scope: Scope, selection: Selection) -> int:
+        """How many memories a selection shows."""
+        return await self._store.count(self._view(scope, selection))
+
+    async def link(
+        self, scope: Scope, source: str, target: str, kind: str, strength: float | None
+    ) -> bool:
+        """Link two memories, or unlink them with a strength of None."""
+        check_name(kind, field="kind")
+        if source == target:
+            raise ValidationError("a memory cannot be linked to itself", field="target")
+        if strength is not None and (
+            isinstance(strength, bool)
+            or not isinstance(strength, int | float)  # pyright: ignore[reportUnnecessaryIsInstance]
+            or not 0 <= strength <= 1
+        ):
+            raise ValidationError(
+                f"strength must be a number from 0 to 1, not {strength!r}", field="strength"
+            )
+        stamp = self._stamp("unlink" if strength is None else "link", NOBODY)
+        weight = None if strength is None else float(strength)
+        op = SetLink(stamp, source, target, kind, weight, scope.places)
+        return (await self._store.apply([op]))[0]
+
+    async def links(self, scope: Scope, id: str, kind: str | None) -> Sequence[Link]:
+        """The links that start or end at a memory."""
+        await self._one(scope, id)
+        return await self._store.links([id], scope.places, kind=kind)
+
+    async def related(
+        self, scope: Scope, id: str, *, depth: int, kind: str | None
+    ) -> Sequence[Related]:
+        """Memories that links lead to, in either direction, nearest and strongest first."""
+        whole(depth, 1, LINK_DEPTH_MAX, field="depth")
+        await self._one(scope, id)
+        seen, border = {id}, [id]
+        reached: Sequence[Related] = ()
+        for step in range(1, depth + 1):
+            found = await self._store.links(border, scope.places, kind=kind)
+            via: dict[str, Link] = {}
+            for link in sorted(found, key=lambda link: -link.strength):
+                for end in (link.source, link.target):
+                    if end not in seen:
+                        via.setdefault(end, link)
+            records = await self._store.get(list(via), self._everything(scope))
+            reached = [
+                *reached,
+                *(Related(records[end], via[end], step) for end in via if end in records),
+            ]
+            seen.update(via)
+            border = list(via)
+            if not border:
+                break
+        return reached
+
+    async def children(self, scope: Scope, id: str) -> Sequence[MemoryRecord]:
+        """Direct children, in order of writing."""
+        await self._one(scope, id)
+        return await self._store.children([id], scope.places)
+
+    async def tree(self, scope: Scope, id: str, depth: int) -> Tree:
+        """A memory and what hangs below it, a level at a time."""
+        whole(depth, 1, TREE_DEPTH_MAX, field="depth")
+        root = await self._one(scope, id)
+        below: dict[str, list[MemoryRecord]] = {}
+        level = [id]
+        for _ in range(depth):
+            children = await self._store.children(level, scope.places)
+            for child in children:
+                below.setdefault(str(child.parent), []).append(child)
+            level = [child.id for child in children]
+            if not level:
+                break
+        return _grown(root, below)
+
+    async def make_group(self, scope: Scope, name: str, description: str | None) -> Group:
+        """Make sure that a group exists."""
+        check_name(name, field="group")
+        if description is not None:
+            check_text(description)
+        op = SetGroup(
+            self._stamp("group", NOBODY), scope.home, self._new_id(ids.GROUP), name, description
+        )
+        return (await self._store.apply([op]))[0]
+
+    async def groups(self, scope: Scope) -> Sequence[Group]:
+        """All groups of the scope's own place."""
+        return await self._store.groups(scope.home)
+
+    async def set_member(self, scope: Scope, group: str, id: str, *, present: bool) -> bool:
+        """Put a memory into a group or take it out."""
+        stamp = self._stamp("add to group" if present else "remove from group", NOBODY)
+        op = SetMember(stamp, scope.home, group, id, present)
+        return (await self._store.apply([op]))[0]
+
+    async def members(self, scope: Scope, group: str) -> Sequence[MemoryRecord]:
+        """The memories of a group, in the order they were added."""
+        return await self._store.members(scope.home, group)
+
+
+def _grown(record: MemoryRecord, below: dict[str, list[MemoryRecord]]) -> Tree:
+    return Tree(record, tuple(_grown(child, below) for child in below.get(record.id, ())))

@@ -1,0 +1,243 @@
+"""Remembering, correcting and changing memories."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.domain import ids, times
+from recollect.domain.drafts import check_fields, new_record
+from recollect.domain.errors import RecollectError, ValidationError
+from recollect.domain.limits import (
+    BATCH_ITEMS_MAX,
+    IDEMPOTENCY_KEY_CHARS_MAX,
+    at_most,
+)
+from recollect.domain.operations import (
+    Alter,
+    Enqueue,
+
+    Once,
+    Operation,
+    Remember,
+    SetLink,
+    Stamp,
+    Touch,
+)
+from recollect.domain.records import Batch, Failed, MemoryRecord, Remembered, Status
+from recollect.domain.requests import Because, NewMemory
+from recollect.domain.scopes import Scope, check_name
+from recollect.engine.core import SALT_BYTES, Core, given_vector
+
+#: Reads are written down with the first write after this many memories were read.
+TOUCH_AT = 64
+EMBED_JOB = "embed"
+
+
+class Remembering(Core):
+    """Writing memories."""
+
+    async def remember(self, scope: Scope, new: NewMemory, because: Because) -> Remembered:
+        """Store one memory."""
+        batch = await self.remember_many(scope, [new], because, atomic=True)
+        return batch.stored[0]
+
+    async def remember_many(
+        self, scope: Scope, items: Sequence[NewMemory], because: Because, *, atomic: bool
+    ) -> Batch:
+        """Store many memories in one transaction: all of them, or each that can be."""
+        at_most(len(items), BATCH_ITEMS_MAX, name="BATCH_ITEMS_MAX", field="items")
+        if not items:
+            raise ValidationError("the batch is empty: there is nothing to remember", field="items")
+        stamp = self._stamp("remember", because)
+        drafts = self._drafts(scope, items, stamp, atomic=atomic)
+        good = {index: made for index, made in drafts.items() if isinstance(made, MemoryRecord)}
+        vectors = await self._vectors(items, good)
+        operations: list[Operation] = []
+        pending: set[int] = set()
+        salts = self._entropy.bytes(SALT_BYTES * len(items))
+        for index, record in good.items():
+            salt = salts[index * SALT_BYTES : (index + 1) * SALT_BYTES]
+            once = _once(items[index], record)
+            entry = self._entry(record.text, vectors.get(index))
+            operations.append(Remember(replace_salt(stamp, salt), record, entry, once))
+            if entry.vector is None and self._embedder is not None:
+                pending.add(index)
+        answers = await self._apply_with_jobs(operations, good, pending, stamp, atomic=atomic)
+        results: list[Remembered | Failed] = []
+        for index in range(len(items)):
+            failure = drafts[index]
+            if isinstance(failure, MemoryRecord):
+                results.append(self._told(index, good[index], answers[index], index in pending))
+            else:
+                results.append(Failed(index, failure))
+        return Batch(tuple(results))
+
+    def _drafts(
+        self, scope: Scope, items: Sequence[NewMemory], stamp: Stamp, *, atomic: bool
+    ) -> dict[int, MemoryRecord | RecollectError]:
+        """Each item as a record, or what is wrong with it."""
+        now = times.show(stamp.at)
+        drafts: dict[int, MemoryRecord | RecollectError] = {}
+        for index, item in enumerate(items):
+            try:
+                id = self._new_id(ids.MEMORY)
+                drafts[index] = new_record(id, scope, item.text, item.fields, now)
+                _check_key(item.key)
+            except RecollectError as exc:
+                if atomic:
+                    raise
+                drafts[index] = exc
+        return drafts
+
+    async def _vectors(
+        self, items: Sequence[NewMemory], good: Mapping[int, MemoryRecord]
+    ) -> dict[int, NDArray[np.float32]]:
+        """Vectors by item: those that were given, and those that the embedder makes."""
+        vectors: dict[int, NDArray[np.float32]] = {}
+        bare: list[int] = []
+        for index in good:
+            given = items[index].vector
+            if given is None:
+                bare.append(index)
+            else:
+                vectors[index] = given_vector(given)
+        made = await self._embed([good[index].text for index in bare], "passage")
+        if made is not None:
+            vectors.update(zip(bare, made, strict=True))
+        return vectors
+
+    async def _apply_with_jobs(
+        self,
+        operations: list[Operation],
+        good: Mapping[int, MemoryRecord],
+        pending: set[int],
+        stamp: Stamp,
+        *,
+        atomic: bool,
+    ) -> dict[int, Any]:
+        """Write the memories, the jobs that they need and the reads that are due."""
+        further: list[Operation] = [
+            Enqueue(stamp.at, EMBED_JOB, {"version": 1}, good[index].place, good[index].id)
+            for index in sorted(pending)
+        ]
+        further += self._due_touches(stamp.at)
+        if not operations:
+            return {}
+        answers = await self._store.apply([*operations, *further], atomic=atomic)
+        return dict(zip(good, answers[: len(operations)], strict=True))
+
+    def _due_touches(self, at: int) -> list[Operation]:
+        if len(self._touched) < TOUCH_AT:
+            return []
+        return [Touch(self._take_touched(), at)]
+
+    def _told(
+        self, index: int, asked: MemoryRecord, answer: Any, pending: bool
+    ) -> Remembered | Failed:
+        if isinstance(answer, RecollectError):
+            return Failed(index, answer)
+        outcome = "stored" if answer.id == asked.id else "replayed"
+        waiting = pending and outcome == "stored"
+        return Remembered(answer, outcome, self._store.durability, waiting)
+
+    async def update(
+        self,
+        scope: Scope,
+        id: str,
+        fields: Mapping[str, Any],
+        because: Because,
+        *,
+        if_version: int | None,
+    ) -> MemoryRecord:
+        """Change fields of a memory."""
+        if not fields:
+            raise ValidationError("nothing to change: name at least one field", field="fields")
+        changes = check_fields(fields)
+        entry = None
+        if "text" in changes:
+            made = await self._embed([changes["text"]], "passage")
+            entry = self._entry(changes["text"], None if made is None else made[0])
+        expect = {} if if_version is None else {"version": if_version}
+        stamp = self._stamp("update", because)
+        alter = Alter(stamp, id, (scope.home,), changes, expect, entry)
+        return (await self._store.apply([alter]))[0]
+
+    async def correct(
+        self, scope: Scope, id: str, new: NewMemory, because: Because
+    ) -> Remembered:
+        """Supersede a memory: the old one stays, closed and linked to the new one.
+
+        The new one takes over what was said about the old one unless told otherwise. The old one
+        stops being true when the new one begins: at its `valid_from` or `occurred_at` if given,
+        otherwise now.
+        """
+        old = await self._one(scope, id)
+        stamp = self._stamp("correct", because)
+        begins = check_fields(
+            {k: v for k, v in new.fields.items() if k in ("valid_from", "occurred_at")}
+        )
+        since = begins.get("valid_from") or begins.get("occurred_at") or times.show(stamp.at)
+        fields = {**_inherited(old), "valid_from": since, **new.fields}
+        home = replace(scope, session=old.session) if old.session != scope.session else scope
+        record = new_record(
+            self._new_id(ids.MEMORY), home, new.text, fields, times.show(stamp.at)
+        )
+        record = replace(record, place=old.place)
+        vectors = await self._vectors([new], {0: record})
+        closing = {
+            "status": Status.SUPERSEDED.value,
+            "valid_to": max(since, old.begins) if since >= old.begins else old.begins,
+            "superseded_by": record.id,
+        }
+        where = (scope.home,)
+        salts = [self._entropy.bytes(SALT_BYTES) for _ in range(3)]
+        entry = self._entry(record.text, vectors.get(0))
+        await self._store.apply(
+            [
+                Alter(replace_salt(stamp, salts[0]), id, where, closing, {"status": "active"}),
+                Remember(replace_salt(stamp, salts[1]), record, entry),
+                SetLink(replace_salt(stamp, salts[2]), record.id, id, "supersedes", 1.0, where),
+            ]
+        )
+        return Remembered(record, "stored", self._store.durability)
+
+    async def close(self) -> None:
+        """Write down outstanding reads, seal and release the store."""
+        touched = self._take_touched()
+        if touched:
+            await self._store.apply([Touch(touched, self._clock.now())], atomic=False)
+        await self._store.close()
+
+
+def replace_salt(stamp: Stamp, salt: bytes) -> Stamp:
+    """The same change for another thing: one event id, a salt of its own."""
+    return Stamp(stamp.event, stamp.at, stamp.action, salt, stamp.actor, stamp.reason)
+
+
+def _check_key(key: str | None) -> None:
+    if key is not None:
+        check_name(key, field="key")
+        at_most(
+            len(key), IDEMPOTENCY_KEY_CHARS_MAX, name="IDEMPOTENCY_KEY_CHARS_MAX", field="key"
+        )
+
+
+def _once(item: NewMemory, record: MemoryRecord) -> Once | None:
+    """The key of a write with a digest of everything that was asked under it."""
+    if item.key is None:
+        return None
+    asked = json.dumps([record.text, dict(item.fields)], sort_keys=True, default=str)
+    return Once(item.key, blake2b(asked.encode(), digest_size=16).digest())
+
+
+def _inherited(old: MemoryRecord) -> dict[str, Any]:
+    """What a correction takes over from the memory it corrects."""
+    names = ("kind", "tier", "importance", "parent", "role", "speaker", "tags", "metadata")
+    return {name: getattr(old, name) for name in (*names, "occurred_at", "source", "trust")}
+
+

@@ -1,0 +1,258 @@
+"""The backend: whatever `Memory` and `AsyncMemory` speak to.
+
+The engine is one; the client of a server will be another. Every method takes the scope it acts in.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Literal, Protocol
+
+from recollect.domain.drafts import Moment
+from recollect.domain.recall import Recall
+from recollect.domain.records import (
+    Batch,
+    Change,
+    Group,
+    JsonObject,
+    Link,
+    MemoryRecord,
+    Page,
+    Profile,
+    Receipt,
+    Related,
+    Remembered,
+    SessionRecord,
+    Tree,
+    Verification,
+)
+from recollect.domain.requests import (
+    Because,
+    Forgetting,
+    Listing,
+    NewMemory,
+    Question,
+    Selection,
+)
+from recollect.domain.scopes import Scope
+from recollect.ports.store import Progress
+
+ProfileMode = Literal["merge", "replace", "remove", "clear"]
+
+
+class Backend(Protocol):
+    """Everything that can be asked of a memory."""
+
+    @property
+    def inline(self) -> bool:
+        """True when no method ever suspends."""
+        ...
+
+    async def remember(self, scope: Scope, new: NewMemory, because: Because) -> Remembered:
+        """Store one memory."""
+        ...
+
+    async def remember_many(
+        self, scope: Scope, items: Sequence[NewMemory], because: Because, *, atomic: bool
+    ) -> Batch:
+        """Store many memories in one transaction."""
+        ...
+
+    async def get(self, scope: Scope, id: str, selection: Selection) -> MemoryRecord:
+        """One memory."""
+        ...
+
+    async def get_many(self, scope: Scope, ids: Sequence[str]) -> Sequence[MemoryRecord]:
+        """Those of the memories that exist, in the order asked for."""
+        ...
+
+    async def list(self, scope: Scope, listing: Listing) -> Page[MemoryRecord]:
+        """One page of a listing."""
+        ...
+
+    async def count(self, scope: Scope, selection: Selection) -> int:
+        """How many memories a selection shows."""
+        ...
+
+    async def recall(self, scope: Scope, question: Question) -> Recall:
+        """Search."""
+        ...
+
+    async def update(
+        self,
+        scope: Scope,
+        id: str,
+        fields: Mapping[str, Any],
+        because: Because,
+        *,
+        if_version: int | None,
+    ) -> MemoryRecord:
+        """Change fields."""
+        ...
+
+    async def correct(
+        self, scope: Scope, id: str, new: NewMemory, because: Because
+    ) -> Remembered:
+        """Supersede a memory by a new one."""
+        ...
+
+    async def link(
+        self, scope: Scope, source: str, target: str, kind: str, strength: float | None
+    ) -> bool:
+        """Link two memories, or unlink them."""
+        ...
+
+    async def links(self, scope: Scope, id: str, kind: str | None) -> Sequence[Link]:
+        """The links of a memory."""
+        ...
+
+    async def related(
+        self, scope: Scope, id: str, *, depth: int, kind: str | None
+    ) -> Sequence[Related]:
+        """Memories that links lead to."""
+        ...
+
+    async def children(self, scope: Scope, id: str) -> Sequence[MemoryRecord]:
+        """Direct children."""
+        ...
+
+    async def tree(self, scope: Scope, id: str, depth: int) -> Tree:
+        """A memory and what hangs below it."""
+        ...
+
+    async def make_group(self, scope: Scope, name: str, description: str | None) -> Group:
+        """Make sure that a group exists."""
+        ...
+
+    async def groups(self, scope: Scope) -> Sequence[Group]:
+        """All groups."""
+        ...
+
+    async def set_member(self, scope: Scope, group: str, id: str, *, present: bool) -> bool:
+        """Put a memory into a group or take it out."""
+        ...
+
+    async def members(self, scope: Scope, group: str) -> Sequence[MemoryRecord]:
+        """The memories of a group."""
+        ...
+
+    async def open_session(
+        self,
+        scope: Scope,
+        id: str | None,
+        kind: str,
+        metadata: Mapping[str, Any],
+        expires_at: Moment | None,
+    ) -> SessionRecord:
+        """Begin a session or come back to it."""
+        ...
+
+    async def sessions(self, scope: Scope) -> Sequence[SessionRecord]:
+        """All sessions."""
+        ...
+
+    async def messages(
+        self, scope: Scope, session: str, *, last: int | None
+    ) -> Sequence[MemoryRecord]:
+        """The messages of a session in order."""
+        ...
+
+    async def write_profile(
+        self,
+        scope: Scope,
+        category: str,
+        mode: ProfileMode,
+        data: Mapping[str, Any] | Sequence[str],
+        because: Because,
+        *,
+        if_version: int | None,
+    ) -> Profile:
+        """Change one category of the profile."""
+        ...
+
+    async def profile(self, scope: Scope, category: str) -> Profile:
+        """One category of the profile."""
+        ...
+
+    async def profiles(self, scope: Scope) -> dict[str, Profile]:
+        """All categories of the profile."""
+        ...
+
+    async def past_profiles(self, scope: Scope, category: str) -> Sequence[Profile]:
+        """Every version of a category."""
+        ...
+
+    async def put_item(
+        self,
+        scope: Scope,
+        category: str,
+        key: str,
+        fields: dict[str, Any],
+        because: Because,
+        *,
+        create_only: bool,
+    ) -> MemoryRecord:
+        """Create an item or, unless `create_only`, change the one with this key."""
+        ...
+
+    async def change_item(
+        self, scope: Scope, category: str, id: str, fields: dict[str, Any], because: Because
+    ) -> MemoryRecord:
+        """Change an item by its id."""
+        ...
+
+    async def item(self, scope: Scope, category: str, id: str) -> MemoryRecord:
+        """An item by its id."""
+        ...
+
+    async def items(
+        self, scope: Scope, category: str, *, status: str | None, limit: int
+    ) -> Sequence[MemoryRecord]:
+        """The items of a category, most urgent first."""
+        ...
+
+    async def history(self, scope: Scope, id: str) -> Sequence[Change]:
+        """What happened to a memory."""
+        ...
+
+    async def events(self, scope: Scope, after: int, limit: int) -> Sequence[Change]:
+        """What happened in a scope."""
+        ...
+
+    async def undo(self, scope: Scope, event: str, because: Because) -> Sequence[MemoryRecord]:
+        """Take back what an event did."""
+        ...
+
+    async def forget(self, scope: Scope, what: Forgetting, because: Because) -> Receipt:
+        """Erase."""
+        ...
+
+    async def merge_users(
+        self, scope: Scope, origin: Scope, because: Because
+    ) -> Mapping[str, int]:
+        """Move everything of one scope's place into another's."""
+        ...
+
+    def export(self, scope: Scope, *, everything: bool) -> AsyncIterator[JsonObject]:
+        """Every line of an export."""
+        ...
+
+    async def import_lines(
+        self, scope: Scope, lines: Sequence[JsonObject], because: Because
+    ) -> JsonObject:
+        """Take over lines of an export."""
+        ...
+
+    async def backup(self, path: str, progress: Progress) -> None:
+        """Write a consistent copy."""
+        ...
+
+    async def verify(self, progress: Progress, *, repair: bool) -> Verification:
+        """Read everything and compare it with its digests."""
+        ...
+
+    async def stats(self, scope: Scope) -> JsonObject:
+        """Counts and sizes."""
+        ...
+
+    async def close(self) -> None:
+        """Flush and release everything."""
+        ...

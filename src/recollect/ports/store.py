@@ -1,0 +1,201 @@
+"""The store: where memories live.
+
+A store executes whole operations atomically, answers listings and finds candidates. It does not
+rank, expire, decide or phrase anything; that is the engine's, so that every store behaves alike.
+The contract is `recollect.testing.contract`; every store passes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from recollect.domain.operations import Operation
+from recollect.domain.queries import EventQuery, Scan, Search, View
+from recollect.domain.records import (
+    Change,
+    Group,
+    JsonObject,
+    Link,
+    MemoryRecord,
+    Page,
+    Profile,
+    SessionRecord,
+    Verification,
+)
+from recollect.domain.scopes import Place
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Progress = Callable[[str, int, int | None], None]
+"""Called with what is being done, how much of it is done, and how much there is (if known)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Memories that may answer a search, in columns, with the raw values that ranking needs.
+
+    The statistics (`total`, `mean_length`, `holding`, `similarity_mean`, `similarity_spread`) are
+    those of the memories that the search's view allows, never of anything outside it.
+    """
+
+    total: int
+    mean_length: float
+    holding: tuple[int, ...]  #: for each searched term, how many memories hold it
+    keys: NDArray[np.int64]  #: handle of each candidate, for `load`
+    counts: NDArray[np.float32]  #: candidates x terms: how often each holds each term
+    lengths: NDArray[np.float32]  #: number of terms of each candidate
+    similarity: NDArray[np.float32] | None  #: cosine to the searched vector; NaN without a vector
+    similarity_mean: float = 0.0
+    similarity_spread: float = 0.0
+    past: Mapping[int, MemoryRecord] = field(default_factory=dict[int, MemoryRecord])
+    #: candidates that are earlier versions, by handle
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A queued piece of work, leased to whoever claimed it until `leased_until`."""
+
+    number: int
+    kind: str
+    payload: JsonObject
+    place: Place
+    memory: str | None
+    attempt: int
+    leased_until: int
+
+
+class Store(Protocol):
+    """Where memories live."""
+
+    @property
+    def inline(self) -> bool:
+        """True when no method ever suspends, so that callers without a loop can step through."""
+        ...
+
+    @property
+    def durability(self) -> str:
+        """`full` when an acknowledged write survives a power cut, else `relaxed`."""
+        ...
+
+    async def apply(
+        self, operations: Sequence[Operation], *, atomic: bool = True
+    ) -> list[Any]:
+        """Execute operations in one transaction and answer each in order.
+
+        With `atomic` the first failure undoes everything and is raised. Without, a failed
+        operation leaves no trace, its answer is the error, and the others stand.
+        """
+        ...
+
+    async def get(self, ids: Sequence[str], view: View) -> dict[str, MemoryRecord]:
+        """Those of the memories that lie in the view's places (whatever their status)."""
+        ...
+
+    async def scan(self, scan: Scan) -> Page[MemoryRecord]:
+        """One page of a listing."""
+        ...
+
+    async def count(self, view: View) -> int:
+        """How many memories a view shows."""
+        ...
+
+    async def candidates(self, search: Search) -> Candidates:
+        """What may answer a search: all that hold a term, and the nearest vectors."""
+        ...
+
+    async def load(self, keys: Sequence[int]) -> dict[int, MemoryRecord]:
+        """The records of candidates by their handles; those erased meanwhile are left out."""
+        ...
+
+    async def links(
+        self, ids: Sequence[str], places: Sequence[Place], *, kind: str | None = None
+    ) -> list[Link]:
+        """All links that start or end at these memories and stay within the places."""
+        ...
+
+    async def children(self, ids: Sequence[str], places: Sequence[Place]) -> list[MemoryRecord]:
+        """The direct children of these memories, in order of writing."""
+        ...
+
+    async def groups(self, place: Place) -> list[Group]:
+        """The groups of a place."""
+        ...
+
+    async def members(self, place: Place, group: str) -> list[MemoryRecord]:
+        """The memories of a group (by id, name or number), in the order they were added."""
+        ...
+
+    async def session(self, place: Place, id: str) -> SessionRecord | None:
+        """A session of a place."""
+        ...
+
+    async def sessions(self, place: Place) -> list[SessionRecord]:
+        """The sessions of a place, newest first."""
+        ...
+
+    async def profiles(self, place: Place) -> list[Profile]:
+        """All categories of a profile that hold or held something."""
+        ...
+
+    async def changes(self, query: EventQuery) -> list[Change]:
+        """Events with the states before and after them, oldest first."""
+        ...
+
+    async def past_profiles(self, place: Place, category: str) -> list[Profile]:
+        """Every version of a category, oldest first, the present one last."""
+        ...
+
+    async def places(self, tenant: str) -> list[Place]:
+        """All places of a tenant that hold anything."""
+        ...
+
+    async def tombstoned(self, tenant: str, names: Sequence[str]) -> set[str]:
+        """Those of the names (memory ids, or `user:app/name`) that were erased before."""
+        ...
+
+    async def claim_jobs(
+        self, kinds: Sequence[str], limit: int, *, now: int, lease_us: int
+    ) -> list[Job]:
+        """Lease due jobs; each claim has a higher `attempt`, which fences off earlier holders."""
+        ...
+
+    async def finish_job(self, job: Job) -> bool:
+        """Remove a job; False when it was claimed by somebody else meanwhile."""
+        ...
+
+    async def entries(self, view: View, after: int, limit: int) -> list[tuple[int, MemoryRecord]]:
+        """Memories in order of writing with their handles, from behind a handle on."""
+        ...
+
+    async def stats(self, tenant: str) -> JsonObject:
+        """Counts by kind, tier, status and place kind; sizes; schema; pending work."""
+        ...
+
+    async def seal(self) -> int:
+        """Chain the hashes of events that are not sealed yet; how many were sealed."""
+        ...
+
+    async def scrub(self) -> bool:
+        """Wipe what erased rows left in logs and freed space; False while a reader prevents it."""
+        ...
+
+    async def rebuild(self, packed: Callable[[str], bytes], progress: Progress) -> int:
+        """Build the index anew from the memories; `packed` gives the terms of a text."""
+        ...
+
+    async def verify(self, progress: Progress) -> Verification:
+        """Read everything and compare it with its digests."""
+        ...
+
+    async def backup(self, path: str, progress: Progress) -> None:
+        """Write a consistent copy while others go on reading and writing."""
+        ...
+
+    async def close(self) -> None:
+        """Flush, release and forget everything; idempotent."""
+        ...
+

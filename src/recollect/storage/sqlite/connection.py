@@ -1,0 +1,88 @@
+"""Connections to one SQLite file: how they are opened, and what their errors mean."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from recollect.domain.digests import checksum
+from recollect.domain.errors import (
+    RecollectError,
+    StorageCorrupt,
+    StorageError,
+    StorageFull,
+    StorageUnavailable,
+)
+
+BUSY_TIMEOUT_MS = 30_000
+CACHE_KIB = 16_384
+#: Pages in the log before SQLite moves them into the file on its own.
+CHECKPOINT_PAGES = 2000
+
+
+def connect(
+    path: str, *, durability: str = "full", vfs: str | None = None, readonly: bool = False
+) -> apsw.Connection:
+    """Open the file. Writers sync every commit unless durability is `relaxed`."""
+    flags = apsw.SQLITE_OPEN_READONLY if readonly else (
+        apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+    )
+    with translated(f"open {path}"):
+        connection = apsw.Connection(path, flags=flags, vfs=vfs, statementcachesize=256)
+        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+        if not readonly:
+            _prepare(connection, durability)
+        return connection
+
+
+def _prepare(connection: apsw.Connection, durability: str) -> None:
+    connection.pragma("journal_mode", "wal")
+    connection.pragma("synchronous", "full" if durability == "full" else "normal")
+    connection.pragma("secure_delete", "on")
+    connection.pragma("cache_size", -CACHE_KIB)
+    connection.pragma("temp_store", "memory")
+    connection.pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
+    for name, values in (
+        ("access_sum", 3),
+        ("member_sum", 3),
+        ("segment_sum", 5),
+        ("version_sum", 7),
+    ):
+        connection.create_scalar_function(name, checksum, values, deterministic=True)
+
+
+def create_private(path: str) -> None:
+    """Make the file readable by its owner alone before anything is written to it."""
+    file = Path(path)
+    if not file.parent.exists():
+        file.parent.mkdir(mode=0o700, parents=True)
+    if not file.exists():
+        file.touch(mode=0o600)
+
+
+@contextmanager
+def translated(doing: str) -> Iterator[None]:
+    """Raise what SQLite reports as one of our errors, saying what was being done."""
+    try:
+        yield
+    except RecollectError:
+        raise
+    except apsw.FullError as exc:
+        raise StorageFull(
+            f"could not {doing}: no space left ({exc}). Nothing was stored; free some space"
+        ) from exc
+    except (apsw.CorruptError, apsw.NotADBError) as exc:
+        raise StorageCorrupt(
+            f"could not {doing}: the file is damaged or not a Recollect file ({exc}). "
+            "Run `recollect verify`, then restore a backup"
+        ) from exc
+    except (apsw.BusyError, apsw.LockedError) as exc:
+        raise StorageUnavailable(
+            f"could not {doing}: another process held the file for over "
+            f"{BUSY_TIMEOUT_MS // 1000} s ({exc}). Try again"
+        ) from exc
+    except (apsw.IOError, apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError) as exc:
+        raise StorageUnavailable(f"could not {doing}: {exc}. Check the path and the disk") from exc
+    except apsw.Error as exc:
+        raise StorageError(f"could not {doing}: {type(exc).__name__}: {exc}") from exc

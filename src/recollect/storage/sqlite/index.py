@@ -1,0 +1,207 @@
+"""The index of one place, held in memory: who holds a term, who lies near a vector.
+
+A place is loaded from its segments and unsealed entries when it is first searched and follows the
+events from then on. Each entry has a slot; a memory whose text changed gets a new slot and its old
+one goes dark. Postings are kept as one sorted run and a small dictionary of recent ones, which
+is merged into the run when it has grown.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.storage.sqlite.segments import Columns, columns_of
+
+RECENT_MAX = 2048
+BLOCK = 2048
+
+
+class VectorBlock:
+    """The int8 vectors of a place in one space, by slot."""
+
+    def __init__(self, dimensions: int, slots: int) -> None:
+        self.codes = np.zeros((slots, dimensions), dtype=np.int8)
+        self.scales = np.zeros(slots, dtype=np.float32)  # 0 marks a slot without a vector
+        self.absent: set[int] = set()  # slots that are known to have none
+        self._buffer = np.empty((BLOCK, dimensions), dtype=np.float32)
+
+    def grow(self, slots: int) -> None:
+        """Make room for more slots."""
+        if slots > len(self.scales):
+            size = max(slots, len(self.scales) * 3 // 2 + 64)
+            codes = np.zeros((size, self.codes.shape[1]), dtype=np.int8)
+            codes[: len(self.codes)] = self.codes
+            scales = np.zeros(size, dtype=np.float32)
+            scales[: len(self.scales)] = self.scales
+            self.codes, self.scales = codes, scales
+
+    def similarities(self, vector: NDArray[np.float32], slots: int) -> NDArray[np.float32]:
+        """The approximate cosine of every slot; NaN where there is no vector."""
+        out = np.empty(slots, dtype=np.float32)
+        for start in range(0, slots, BLOCK):
+            stop = min(start + BLOCK, slots)
+            block = self._buffer[: stop - start]
+            block[...] = self.codes[start:stop]
+            np.dot(block, vector, out=out[start:stop])
+        scales = self.scales[:slots]
+        out *= scales
+        out[scales == 0.0] = np.nan
+        return out
+
+
+class PlaceIndex:
+    """Everything that candidates of one place are found with."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.rows = np.empty(64, dtype=np.int64)
+        self.lengths = np.empty(64, dtype=np.float32)
+        self.lit = np.zeros(64, dtype=bool)  # the slot holds its memory's present entry
+        self.slot_of: dict[int, int] = {}
+        self.special: dict[int, tuple[str, int | None, int | None]] = {}
+        self.blocks: dict[int, VectorBlock] = {}
+        self._terms = np.empty(0, dtype=np.int64)
+        self._holders = np.empty(0, dtype=np.int32)
+        self._counts = np.empty(0, dtype=np.float32)
+        self._recent: dict[int, list[tuple[int, int]]] = {}
+        self._recent_slots = 0
+
+    # -- filling ---------------------------------------------------------------------------------
+
+    def add_columns(self, parts: Iterable[Columns]) -> None:
+        """Take over sealed entries, oldest first; later entries of a memory win."""
+        terms, holders, counts = [self._terms], [self._holders], [self._counts]
+        for columns in parts:
+            base = self._new_slots(columns.rows, columns.lengths)
+            terms.append(columns.terms)
+            holders.append(columns.holders + np.int32(base))
+            counts.append(columns.counts.astype(np.float32))
+            if columns.space is not None and len(columns.coded):
+                block = self.block(columns.space, columns.codes.shape[1])
+                at = columns.coded + base
+                block.codes[at], block.scales[at] = columns.codes, columns.scales
+        self._set_run(np.concatenate(terms), np.concatenate(holders), np.concatenate(counts))
+
+    def add_entry(self, row: int, terms: bytes, space: int | None, code: bytes | None) -> None:
+        """Take over one entry; an earlier one of the same memory goes dark."""
+        numbers = np.frombuffer(terms, dtype="<i8").tolist()
+        slot = self._new_slots(np.array([row]), np.array([len(numbers)]))
+        held: dict[int, int] = {}
+        for number in numbers:
+            held[number] = held.get(number, 0) + 1
+        for number, count in held.items():
+            self._recent.setdefault(number, []).append((slot, count))
+        if space is not None and code is not None:
+            self.put_code(slot, space, code)
+        self._recent_slots += 1
+        if self._recent_slots >= RECENT_MAX:
+            self._merge_recent()
+
+    def put_code(self, slot: int, space: int, code: bytes) -> None:
+        """Take over a vector for a slot."""
+        block = self.block(space, len(code) - 4)
+        block.scales[slot] = np.frombuffer(code, dtype="<f4", count=1)[0]
+        block.codes[slot] = np.frombuffer(code, dtype=np.int8, offset=4)
+
+    def block(self, space: int, dimensions: int) -> VectorBlock:
+        """The vectors of a space, with room for every slot."""
+        block = self.blocks.get(space)
+        if block is None:
+            block = self.blocks[space] = VectorBlock(dimensions, len(self.rows))
+        block.grow(len(self.rows))
+        return block
+
+    def darken(self, row: int) -> None:
+        """Forget the entry of a memory."""
+        slot = self.slot_of.pop(row, None)
+        if slot is not None:
+            self.lit[slot] = False
+        self.special.pop(row, None)
+
+    def _new_slots(self, rows: NDArray[np.int64], lengths: NDArray[np.int32]) -> int:
+        base, count = self.size, len(rows)
+        if base + count > len(self.rows):
+            size = max(base + count, len(self.rows) * 3 // 2)
+            self.rows = np.resize(self.rows, size)
+            self.lengths = np.resize(self.lengths, size)
+            self.lit = np.concatenate([self.lit[:base], np.zeros(size - base, dtype=bool)])
+            for block in self.blocks.values():
+                block.grow(size)
+        self.rows[base : base + count] = rows
+        self.lengths[base : base + count] = lengths
+        self.lit[base : base + count] = True
+        for offset, row in enumerate(rows.tolist()):
+            earlier = self.slot_of.get(row)
+            if earlier is not None:
+                self.lit[earlier] = False
+            self.slot_of[row] = base + offset
+        self.size = base + count
+        return base
+
+    def _set_run(
+        self, terms: NDArray[np.int64], holders: NDArray[np.int32], counts: NDArray[np.float32]
+    ) -> None:
+        order = np.argsort(terms, kind="stable")
+        self._terms, self._holders, self._counts = terms[order], holders[order], counts[order]
+
+    def _merge_recent(self) -> None:
+        terms = [number for number, held in self._recent.items() for _ in held]
+        pairs = [pair for held in self._recent.values() for pair in held]
+        self._recent, self._recent_slots = {}, 0
+        recent = np.array(pairs, dtype=np.int32).reshape(-1, 2)
+        self._set_run(
+            np.concatenate([self._terms, np.array(terms, dtype=np.int64)]),
+            np.concatenate([self._holders, recent[:, 0]]),
+            np.concatenate([self._counts, recent[:, 1].astype(np.float32)]),
+        )
+
+    # -- asking ----------------------------------------------------------------------------------
+
+    def holders(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """The slots that hold a term, and how often; dark ones included."""
+        start = int(np.searchsorted(self._terms, term, side="left"))
+        stop = int(np.searchsorted(self._terms, term, side="right"))
+        slots, counts = self._holders[start:stop], self._counts[start:stop]
+        recent = self._recent.get(term)
+        if recent:
+            pairs = np.array(recent, dtype=np.int32)
+            slots = np.concatenate([slots, pairs[:, 0]])
+            counts = np.concatenate([counts, pairs[:, 1].astype(np.float32)])
+        return slots, counts
+
+    def shown(self, now: int, statuses: tuple[str, ...] | None) -> NDArray[np.bool_]:
+        """Which slots the present shows."""
+        mask = self.lit[: self.size].copy()
+        wanted = statuses or ("active",)
+        if "active" not in wanted:
+            mask[:] = False
+        for row, (status, valid_to, expires_at) in self.special.items():
+            slot = self.slot_of.get(row)
+            if slot is not None:
+                mask[slot] = (
+                    status in wanted
+                    and (valid_to is None or valid_to > now or status != "active")
+                    and (expires_at is None or expires_at > now)
+                )
+        return mask
+
+    def slots_of_rows(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which slots hold the present entries of some memories."""
+        return self.lit[: self.size] & np.isin(self.rows[: self.size], rows)
+
+
+def from_entries(
+    segments: Iterable[Columns], unsealed: list[tuple[int, bytes, int | None, bytes | None]]
+) -> PlaceIndex:
+    """The index of a place from what its tables hold."""
+    parts = list(segments)
+    by_space: dict[int | None, list[tuple[int, bytes, bytes | None]]] = {}
+    for row, terms, space, code in unsealed:
+        by_space.setdefault(space, []).append((row, terms, code))
+    for space, entries in by_space.items():
+        rows, terms_of, codes = zip(*entries, strict=True)
+        parts.append(columns_of(rows, terms_of, codes, space))
+    index = PlaceIndex()
+    index.add_columns(parts)
+    return index

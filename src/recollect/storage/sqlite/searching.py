@@ -1,0 +1,306 @@
+"""Finding candidates: the indexes of a search's places, kept current, and what they answer."""
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import TypeVar
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.domain.errors import StorageCorrupt
+from recollect.domain.queries import Search
+from recollect.domain.records import MemoryRecord
+from recollect.ports.store import Candidates
+from recollect.storage.sqlite import conditions, reading, rows, segments
+from recollect.storage.sqlite.index import PlaceIndex, from_entries
+from recollect.storage.sqlite.sql import SQL
+
+#: Slots that are kept in memory over all places; the least recently searched place goes first.
+SLOTS_MAX = 2_000_000
+#: More changes than this at once, and the indexes are loaded anew instead of following them.
+FOLLOW_MAX = 20_000
+RESCORE = 4
+_N = TypeVar("_N", bound=np.generic)
+
+
+@dataclass(slots=True)
+class _Part:
+    """What one place contributes to a search."""
+
+    index: PlaceIndex
+    shown: NDArray[np.bool_]
+    similarity: NDArray[np.float32] | None
+
+
+class Searcher:
+    """Holds the indexes of the places that were searched lately."""
+
+    def __init__(self) -> None:
+        self._indexes: OrderedDict[int, PlaceIndex] = OrderedDict()
+        self._seq = 0
+        self._lock = threading.Lock()
+
+    def candidates(self, connection: apsw.Connection, search: Search) -> Candidates:
+        """What may answer a search, as of the connection's snapshot."""
+        with self._lock:
+            self._follow(connection)
+            places = rows.place_ids(connection, search.view.places)
+            past: dict[int, MemoryRecord] = {}
+            if search.view.in_the_past:
+                past = reading.past_records(connection, search.view, places)
+            parts = [self._part(connection, search, number) for number in places]
+        found = _merged(parts, search)
+        if search.vector is not None:
+            found = _rescored(connection, found, search)
+        return _with_past(found, past, search) if past else found
+
+    def forget(self) -> None:
+        """Drop all indexes; the next search loads what it needs."""
+        with self._lock:
+            self._indexes.clear()
+
+    # -- staying current -------------------------------------------------------------------------
+
+    def _follow(self, connection: apsw.Connection) -> None:
+        """Bring the indexes up to the last event."""
+        last = connection.execute(SQL["last_seq"]).get
+        if last <= self._seq:
+            return
+        if last - self._seq > FOLLOW_MAX or not self._indexes:
+            self._indexes.clear()
+        else:
+            changed = connection.execute(SQL["changed_since"], (self._seq,)).fetchall()
+            self._apply(connection, changed)
+        self._seq = last
+
+    def _apply(
+        self, connection: apsw.Connection, changed: list[tuple[int, int, str, int]]
+    ) -> None:
+        touched: dict[int, int] = {}
+        for _, place, what, about in changed:
+            if what == "place":
+                self._indexes.pop(place, None)
+            elif what == "memory":
+                touched[about] = place
+        for row, place in touched.items():
+            index = self._indexes.get(place)
+            if index is not None and not _refresh(connection, index, place, row):
+                del self._indexes[place]
+
+    def _index(self, connection: apsw.Connection, place: int) -> PlaceIndex:
+        index = self._indexes.get(place)
+        if index is None:
+            index = self._indexes[place] = load_index(connection, place)
+        self._indexes.move_to_end(place)
+        while sum(i.size for i in self._indexes.values()) > SLOTS_MAX and len(self._indexes) > 1:
+            self._indexes.popitem(last=False)
+        return index
+
+    # -- answering -------------------------------------------------------------------------------
+
+    def _part(
+        self, connection: apsw.Connection, search: Search, place: int
+    ) -> _Part:
+        index = self._index(connection, place)
+        view = search.view
+        if view.in_the_past or view.where or view.session or view.agent:
+            where, values = conditions.of_view(view, [place])
+            found = connection.execute(f"{SQL['rows_only']} WHERE {where}", values).fetchall()
+            shown = index.slots_of_rows(np.array(found, dtype=np.int64).reshape(-1))
+        else:
+            shown = index.shown(view.now, view.statuses)
+        similarity = None
+        if search.vector is not None and search.space is not None:
+            similarity = self._similarity(connection, search, index)
+        return _Part(index, shown, similarity)
+
+    def _similarity(
+        self, connection: apsw.Connection, search: Search, index: PlaceIndex
+    ) -> NDArray[np.float32] | None:
+        found = connection.execute(SQL["space_id"], (search.space,)).fetchone()
+        assert search.vector is not None
+        vector = np.frombuffer(search.vector, dtype="<f4")
+        if found is None or found[1] != len(vector):
+            return None
+        block = index.block(found[0], found[1])
+        _fill_missing(connection, index, found[0])
+        return block.similarities(vector, index.size)
+
+
+def load_index(connection: apsw.Connection, place: int) -> PlaceIndex:
+    """The index of a place from its tables."""
+    payloads = connection.execute(SQL["segments_of_place"], (place,)).fetchall()
+    try:
+        sealed = [segments.decode(payload) for (payload,) in payloads]
+    except ValueError as exc:
+        raise StorageCorrupt("a segment is damaged; `recollect verify --repair` rebuilds it") from exc
+    unsealed = connection.execute(SQL["unsealed_of_place"], (place,)).fetchall()
+    index = from_entries(sealed, unsealed)
+    for row, status, valid_to, expires_at in connection.execute(SQL["special"], (place,)):
+        index.special[row] = (status, valid_to, expires_at)
+    return index
+
+
+def _refresh(connection: apsw.Connection, index: PlaceIndex, place: int, row: int) -> bool:
+    """Bring one memory up to date; False when the whole place has to be loaded anew."""
+    found = connection.execute(SQL["index_state"], (row,)).fetchone()
+    if found is None or found[0] != place:
+        index.darken(row)
+        return True
+    _, status, valid_to, expires_at, terms, space, code = found
+    if terms is not None:
+        index.add_entry(row, terms, space, code)
+    elif row not in index.slot_of:
+        return False
+    if status == "active" and valid_to is None and expires_at is None:
+        index.special.pop(row, None)
+    else:
+        index.special[row] = (status, valid_to, expires_at)
+    return True
+
+
+def _fill_missing(connection: apsw.Connection, index: PlaceIndex, space: int) -> None:
+    """Fetch vectors of a space that the index entries do not carry (they carry the latest one)."""
+    block = index.blocks[space]
+    lacking = np.flatnonzero(index.lit[: index.size] & (block.scales[: index.size] == 0.0))
+    unknown = [slot for slot in lacking.tolist() if slot not in block.absent]
+    if not unknown:
+        return
+    wanted = {int(index.rows[slot]): slot for slot in unknown}
+    listed = connection.execute(SQL["vectors_of_rows"], (space, rows.json_list(wanted)))
+    for row, vector in listed:
+        code = segments.quantise(np.frombuffer(vector, dtype="<f4").reshape(1, -1))[0]
+        index.put_code(wanted.pop(row), space, code)
+    block.absent.update(wanted.values())
+
+
+def _merged(parts: list[_Part], search: Search) -> Candidates:
+    """One table of candidates over all places, with statistics over what the view shows."""
+    total = sum(int(part.shown.sum()) for part in parts)
+    length = sum(float(part.index.lengths[: part.index.size][part.shown].sum()) for part in parts)
+    holding = [0] * len(search.terms)
+    tables = [_table(part, search, holding) for part in parts]
+    seen = [
+        part.similarity[part.shown & ~np.isnan(part.similarity)]
+        for part in parts
+        if part.similarity is not None
+    ]
+    known = np.concatenate(seen) if seen else np.empty(0, dtype=np.float32)
+    width = len(search.terms)
+    return Candidates(
+        total=total,
+        mean_length=length / total if total else 0.0,
+        holding=tuple(holding),
+        keys=_stacked([t[0] for t in tables], np.empty(0, dtype=np.int64)),
+        counts=_stacked([t[1] for t in tables], np.empty((0, width), dtype=np.float32)),
+        lengths=_stacked([t[2] for t in tables], np.empty(0, dtype=np.float32)),
+        similarity=_stacked([t[3] for t in tables], np.empty(0, dtype=np.float32))
+        if search.vector is not None
+        else None,
+        similarity_mean=float(known.mean()) if len(known) else 0.0,
+        similarity_spread=float(known.std()) if len(known) else 0.0,
+    )
+
+
+def _table(
+    part: _Part, search: Search, holding: list[int]
+) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+    """Keys, counts, lengths and similarities of one place's candidates."""
+    chosen = np.zeros(part.index.size, dtype=bool)
+    held: list[tuple[NDArray[np.int32], NDArray[np.float32]]] = []
+    for column, term in enumerate(search.terms):
+        slots, counts = part.index.holders(term)
+        visible = part.shown[slots]
+        slots, counts = slots[visible], counts[visible]
+        holding[column] += len(slots)
+        held.append((slots, counts))
+        chosen[slots] = True
+    if part.similarity is not None:
+        chosen[_nearest(part, search.breadth)] = True
+    picked = np.flatnonzero(chosen)
+    where = np.empty(part.index.size, dtype=np.int32)
+    where[picked] = np.arange(len(picked), dtype=np.int32)
+    table = np.zeros((len(picked), len(search.terms)), dtype=np.float32)
+    for column, (slots, counts) in enumerate(held):
+        table[where[slots], column] = counts
+    similarity = (
+        np.full(len(picked), np.nan, dtype=np.float32)
+        if part.similarity is None
+        else part.similarity[picked]
+    )
+    return part.index.rows[picked], table, part.index.lengths[picked], similarity
+
+
+def _nearest(part: _Part, breadth: int) -> NDArray[np.intp]:
+    """The slots of the nearest vectors that the view shows."""
+    assert part.similarity is not None
+    near = np.where(part.shown, part.similarity, np.nan)
+    known = np.flatnonzero(~np.isnan(near))
+    if len(known) <= breadth:
+        return known
+    best = np.argpartition(near[known], len(known) - breadth)[len(known) - breadth :]
+    return known[best]
+
+
+def _stacked(arrays: list[NDArray[_N]], nothing: NDArray[_N]) -> NDArray[_N]:
+    return np.concatenate(arrays) if arrays else nothing
+
+
+def _rescored(connection: apsw.Connection, found: Candidates, search: Search) -> Candidates:
+    """Replace the nearest candidates' similarities by exact ones, from their float32 vectors."""
+    assert found.similarity is not None and search.vector is not None
+    space = connection.execute(SQL["space_id"], (search.space,)).fetchone()
+    known = np.flatnonzero(~np.isnan(found.similarity))
+    if space is None or len(known) == 0:
+        return found
+    count = min(len(known), max(search.breadth // RESCORE, 40))
+    best = known[np.argpartition(found.similarity[known], len(known) - count)[-count:]]
+    places = {int(found.keys[i]): int(i) for i in best}
+    listed = connection.execute(
+        SQL["vectors_of_rows"], (space[0], rows.json_list(places))
+    ).fetchall()
+    if not listed:
+        return found
+    exact = np.frombuffer(b"".join(vector for _, vector in listed), dtype="<f4")
+    products = exact.reshape(len(listed), -1) @ np.frombuffer(search.vector, dtype="<f4")
+    found.similarity[[places[row] for row, _ in listed]] = products
+    return found
+
+
+def _with_past(
+    found: Candidates, past: dict[int, MemoryRecord], search: Search
+) -> Candidates:
+    """Add earlier versions to the candidates; their terms are read from their texts."""
+    assert search.analyse is not None
+    lengths: list[float] = []
+    table = np.zeros((len(past), len(search.terms)), dtype=np.float32)
+    for line, record in enumerate(past.values()):
+        terms = np.frombuffer(search.analyse(record.text), dtype="<i8")
+        lengths.append(float(len(terms)))
+        for column, term in enumerate(search.terms):
+            table[line, column] = np.count_nonzero(terms == term)
+    keep = table.any(axis=1)
+    keys = -np.fromiter(past, dtype=np.int64, count=len(past)) - 1
+    total = found.total + len(past)
+    length = found.mean_length * found.total + sum(lengths)
+    similarity = found.similarity
+    if similarity is not None:
+        blank = np.full(int(keep.sum()), np.nan, dtype=np.float32)
+        similarity = np.concatenate([similarity, blank])
+    return Candidates(
+        total=total,
+        mean_length=length / total,
+        holding=tuple(
+            n + int(np.count_nonzero(table[:, i])) for i, n in enumerate(found.holding)
+        ),
+        keys=np.concatenate([found.keys, keys[keep]]),
+        counts=np.concatenate([found.counts, table[keep]]),
+        lengths=np.concatenate([found.lengths, np.array(lengths, dtype=np.float32)[keep]]),
+        similarity=similarity,
+        similarity_mean=found.similarity_mean,
+        similarity_spread=found.similarity_spread,
+        past={-row - 1: record for row, record in past.items()},
+    )
+

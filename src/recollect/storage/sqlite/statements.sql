@@ -1,0 +1,586 @@
+-- name: place_id
+SELECT id FROM places WHERE tenant = ? AND app = ? AND kind = ? AND name = ?;
+
+-- name: place_of_id
+SELECT tenant, app, kind, name FROM places WHERE id = ?;
+
+-- name: places_of_tenant
+SELECT app, kind, name FROM places WHERE tenant = ? ORDER BY id;
+
+-- name: insert_place
+INSERT INTO places (tenant, app, kind, name, sum) VALUES (?, ?, ?, ?, ?) RETURNING id;
+
+-- name: delete_place
+DELETE FROM places WHERE id = ?;
+
+-- name: insert_memory
+-- The columns in the order of `domain.records.PACKED`, after the place.
+INSERT INTO memories (
+    place, id, text, created_at, updated_at, kind, tier, status, importance, agent, session,
+    position, role, speaker, parent, item_key, stage, stage_changed_at, priority, source, trust,
+    occurred_at, valid_from, valid_to, expires_at, reinforced_at, reinforcements, superseded_by,
+    tags, metadata, version
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: update_memory
+UPDATE memories SET
+    id = ?, text = ?, created_at = ?, updated_at = ?, kind = ?, tier = ?, status = ?,
+    importance = ?, agent = ?, session = ?, position = ?, role = ?, speaker = ?, parent = ?,
+    item_key = ?, stage = ?, stage_changed_at = ?, priority = ?, source = ?, trust = ?,
+    occurred_at = ?, valid_from = ?, valid_to = ?, expires_at = ?, reinforced_at = ?,
+    reinforcements = ?, superseded_by = ?, tags = ?, metadata = ?, version = ?
+WHERE row = ?;
+
+-- name: memory_columns
+-- What every statement below selects of a memory: its row, its place, `PACKED`, its read counter.
+SELECT
+    m.row, m.place, m.id, m.text, m.created_at, m.updated_at, m.kind, m.tier, m.status,
+    m.importance, m.agent, m.session, m.position, m.role, m.speaker, m.parent, m.item_key, m.stage,
+    m.stage_changed_at, m.priority, m.source, m.trust, m.occurred_at, m.valid_from, m.valid_to,
+    m.expires_at, m.reinforced_at, m.reinforcements, m.superseded_by, m.tags, m.metadata,
+    m.version, coalesce(a.count, 0)
+FROM memories AS m LEFT JOIN accesses AS a ON a.memory = m.row
+
+-- name: memory_by_id
+{memory_columns} WHERE m.id = ?;
+
+-- name: memory_by_row
+{memory_columns} WHERE m.row = ?;
+
+-- name: memories_by_ids
+{memory_columns} WHERE m.id IN (SELECT value FROM json_each(?));
+
+-- name: memories_by_rows
+{memory_columns} WHERE m.row IN (SELECT value FROM json_each(?));
+
+-- name: children_of
+{memory_columns} WHERE m.parent IN (SELECT value FROM json_each(?)) ORDER BY m.row;
+
+-- name: members_of_group
+{memory_columns} JOIN members AS g ON g.memory = m.row WHERE g.grp = ?
+ORDER BY g.added_at, m.row;
+
+-- name: rows_only
+SELECT m.row FROM memories AS m LEFT JOIN accesses AS a ON a.memory = m.row
+
+-- name: count_only
+SELECT count(*) FROM memories AS m LEFT JOIN accesses AS a ON a.memory = m.row
+
+-- name: last_position
+SELECT max(position) FROM memories WHERE place = ? AND session = ?;
+
+-- name: same_key
+SELECT id FROM memories WHERE place = ? AND kind = ? AND item_key = ? AND row <> ?;
+
+-- name: special
+-- Memories of a place that the present does not simply show, with what decides it.
+SELECT row, status, valid_to, expires_at FROM memories
+WHERE place = ? AND (status <> 'active' OR valid_to IS NOT NULL OR expires_at IS NOT NULL);
+
+-- name: changed_since
+-- What happened after an event, for caches to catch up.
+SELECT seq, place, what, about FROM events WHERE seq > ? ORDER BY seq;
+
+-- name: last_seq
+SELECT coalesce(max(seq), 0) FROM events;
+
+-- name: index_state
+SELECT m.place, m.status, m.valid_to, m.expires_at, u.terms, u.space, u.code
+FROM memories AS m LEFT JOIN unsealed AS u ON u.place = m.place AND u.memory = m.row
+WHERE m.row = ?;
+
+-- name: insert_unsealed
+INSERT INTO unsealed (place, memory, terms, space, code, sum) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (place, memory) DO UPDATE SET
+    terms = excluded.terms, space = excluded.space, code = excluded.code, sum = excluded.sum;
+
+-- name: unsealed_of_place
+SELECT memory, terms, space, code FROM unsealed WHERE place = ? ORDER BY memory;
+
+-- name: unsealed_count
+SELECT count(*) FROM unsealed WHERE place = ?;
+
+-- name: delete_unsealed_of_place
+DELETE FROM unsealed WHERE place = ?;
+
+-- name: insert_segment
+INSERT INTO segments (place, first, last, members, payload, sum) VALUES (?, ?, ?, ?, ?, ?);
+
+-- name: segments_of_place
+SELECT payload FROM segments WHERE place = ? ORDER BY id;
+
+-- name: update_segment
+UPDATE segments SET first = ?, last = ?, members = ?, payload = ?, sum = ? WHERE id = ?;
+
+-- name: delete_segment
+DELETE FROM segments WHERE id = ?;
+
+-- name: space_id
+SELECT id, dimensions FROM spaces WHERE name = ?;
+
+-- name: space_name
+SELECT name FROM spaces WHERE id = ?;
+
+-- name: insert_space
+INSERT INTO spaces (name, dimensions, sum) VALUES (?, ?, ?) RETURNING id;
+
+-- name: insert_vector
+INSERT INTO vectors (memory, space, vector, sum) VALUES (?, ?, ?, ?)
+ON CONFLICT (memory, space) DO UPDATE SET vector = excluded.vector, sum = excluded.sum;
+
+-- name: vectors_of_rows
+-- The vectors of some memories in one space; the rows come as a JSON list.
+SELECT v.memory, v.vector FROM vectors AS v
+WHERE v.space = ? AND v.memory IN (SELECT value FROM json_each(?));
+
+-- name: latest_vector
+SELECT v.space, v.vector FROM vectors AS v WHERE v.memory = ? ORDER BY v.id DESC LIMIT 1;
+
+-- name: insert_version
+INSERT INTO versions (what, about, version, place, since, until, body, sum)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: versions_of
+SELECT version, since, until, body FROM versions WHERE what = ? AND about = ? ORDER BY version;
+
+-- name: versions_at
+-- The states of a place's memories that were replaced after a moment but in force at it.
+SELECT about, body FROM versions
+WHERE what = 'memory' AND place = ? AND until > ? AND since <= ?;
+
+-- name: insert_event
+INSERT INTO events (
+    id, at, place, action, what, about, version, before, after, detail_digest, salt, detail
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: events_of
+SELECT seq, id, at, place, action, what, about, version, before, after, detail FROM events
+WHERE about = ? AND what = ? AND seq > ? ORDER BY seq LIMIT ?;
+
+-- name: events_with_id
+SELECT seq, id, at, place, action, what, about, version, before, after, detail FROM events
+WHERE id = ? AND seq > ? ORDER BY seq LIMIT ?;
+
+-- name: events_of_places
+SELECT seq, id, at, place, action, what, about, version, before, after, detail FROM events
+WHERE place IN (SELECT value FROM json_each(?)) AND seq > ? ORDER BY seq LIMIT ?;
+
+-- name: last_digest
+SELECT after, salt FROM events WHERE about = ? AND what = ? ORDER BY seq DESC LIMIT 1;
+
+-- name: last_event
+SELECT seq, salt, before, after FROM events WHERE about = ? AND what = ? ORDER BY seq DESC LIMIT 1;
+
+-- name: empty_events
+-- What an erasure leaves of a thing's events: the fact that something happened.
+UPDATE events SET salt = NULL, detail = NULL WHERE about = ? AND what = ?;
+
+-- name: unsealed_events
+SELECT seq, id, at, place, action, what, about, version, before, after, detail_digest FROM events
+WHERE seq > ? AND seq <= ? ORDER BY seq;
+
+-- name: last_seal
+SELECT last_seq, hash FROM seals ORDER BY last_seq DESC LIMIT 1;
+
+-- name: seals
+SELECT first_seq, last_seq, hash FROM seals ORDER BY last_seq;
+
+-- name: insert_seal
+INSERT INTO seals (last_seq, first_seq, hash) VALUES (?, ?, ?);
+
+-- name: get_link
+SELECT strength, created_at FROM links WHERE source = ? AND kind = ? AND target = ?;
+
+-- name: put_link
+INSERT INTO links (source, kind, target, strength, created_at, sum) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (source, kind, target) DO UPDATE SET strength = excluded.strength, sum = excluded.sum;
+
+-- name: delete_link
+DELETE FROM links WHERE source = ? AND kind = ? AND target = ?;
+
+-- name: links_of
+-- Links that start or end at some memories (a JSON list of ids) with both ends in some places.
+SELECT l.source, l.target, l.kind, l.strength, l.created_at
+FROM links AS l
+JOIN memories AS s ON s.id = l.source
+JOIN memories AS t ON t.id = l.target
+WHERE (
+    l.source IN (SELECT value FROM json_each(?1)) OR l.target IN (SELECT value FROM json_each(?1))
+)
+AND s.place IN (SELECT value FROM json_each(?2)) AND t.place IN (SELECT value FROM json_each(?2))
+AND (?3 IS NULL OR l.kind = ?3)
+ORDER BY l.created_at, l.source, l.kind, l.target;
+
+-- name: derived_from
+-- Memories that were derived from some memories (a JSON list of ids).
+SELECT m.row FROM links AS l JOIN memories AS m ON m.id = l.source
+WHERE l.kind = 'derived_from' AND l.target IN (SELECT value FROM json_each(?));
+
+-- name: group_by_name
+SELECT number, id, name, description, created_at FROM groups WHERE place = ? AND name = ?;
+
+-- name: group_by_id
+SELECT number, id, name, description, created_at FROM groups WHERE place = ? AND id = ?;
+
+-- name: group_by_number
+SELECT number, id, name, description, created_at FROM groups WHERE place = ? AND number = ?;
+
+-- name: groups_of_place
+SELECT g.number, g.id, g.name, g.description, g.created_at, count(m.memory)
+FROM groups AS g LEFT JOIN members AS m ON m.grp = g.number
+WHERE g.place = ? GROUP BY g.number ORDER BY g.number;
+
+-- name: group_size
+SELECT count(*) FROM members WHERE grp = ?;
+
+-- name: insert_group
+INSERT INTO groups (id, place, name, description, created_at, sum) VALUES (?, ?, ?, ?, ?, ?)
+RETURNING number;
+
+-- name: insert_member
+INSERT INTO members (grp, memory, added_at, sum) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING;
+
+-- name: delete_member
+DELETE FROM members WHERE grp = ? AND memory = ?;
+
+-- name: insert_session
+INSERT INTO sessions (place, id, kind, metadata, started_at, expires_at, sum)
+VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING number;
+
+-- name: get_session
+SELECT s.id, s.kind, s.metadata, s.started_at, s.expires_at,
+    (SELECT count(*) FROM memories AS m WHERE m.place = s.place AND m.session = s.id
+        AND m.position IS NOT NULL)
+FROM sessions AS s WHERE s.place = ? AND s.id = ?;
+
+-- name: sessions_of_place
+SELECT s.id, s.kind, s.metadata, s.started_at, s.expires_at,
+    (SELECT count(*) FROM memories AS m WHERE m.place = s.place AND m.session = s.id
+        AND m.position IS NOT NULL)
+FROM sessions AS s WHERE s.place = ? ORDER BY s.number DESC;
+
+-- name: get_profile
+SELECT number, data, version, updated_at FROM profiles WHERE place = ? AND category = ?;
+
+-- name: profiles_of_place
+SELECT number, category, data, version, updated_at FROM profiles WHERE place = ? ORDER BY category;
+
+-- name: insert_profile
+INSERT INTO profiles (place, category, data, version, updated_at) VALUES (?, ?, ?, ?, ?)
+RETURNING number;
+
+-- name: update_profile
+UPDATE profiles SET data = ?, version = ?, updated_at = ? WHERE number = ?;
+
+-- name: get_once
+SELECT body, memory FROM once WHERE place = ? AND key = ?;
+
+-- name: insert_once
+INSERT INTO once (place, key, body, memory, at, sum) VALUES (?, ?, ?, ?, ?, ?);
+
+-- name: expire_once
+DELETE FROM once WHERE at < ?;
+
+-- name: touch
+INSERT INTO accesses (memory, count, last_at, sum)
+SELECT row, ?2, ?3, access_sum(row, ?2, ?3) FROM memories WHERE id = ?1
+ON CONFLICT (memory) DO UPDATE SET
+    count = count + ?2, last_at = ?3, sum = access_sum(memory, count + ?2, ?3);
+
+-- name: insert_job
+INSERT INTO jobs (kind, place, memory, payload, run_at, attempt, leased_until)
+VALUES (?, ?, ?, ?, ?, 0, 0) RETURNING number;
+
+-- name: due_jobs
+SELECT number, kind, place, memory, payload, attempt FROM jobs
+WHERE run_at <= ?1 AND leased_until <= ?1 AND kind IN (SELECT value FROM json_each(?2))
+ORDER BY run_at, number LIMIT ?3;
+
+-- name: lease_job
+UPDATE jobs SET attempt = attempt + 1, leased_until = ? WHERE number = ?;
+
+-- name: finish_job
+DELETE FROM jobs WHERE number = ? AND attempt = ? RETURNING number;
+
+-- name: insert_tombstone
+INSERT INTO tombstones (digest, tenant, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING;
+
+-- name: has_tombstone
+SELECT 1 FROM tombstones WHERE digest = ? AND tenant = ?;
+
+-- name: make_doomed
+-- Rows about to be erased, collected in a temporary table of this connection.
+CREATE TEMP TABLE IF NOT EXISTS doomed (row INTEGER PRIMARY KEY, id TEXT, place INTEGER);
+
+-- name: clear_doomed
+DELETE FROM temp.doomed;
+
+-- name: doom_ids
+INSERT INTO temp.doomed SELECT row, id, place FROM memories
+WHERE id IN (SELECT value FROM json_each(?1)) AND place IN (SELECT value FROM json_each(?2))
+ON CONFLICT DO NOTHING;
+
+-- name: doom_place
+INSERT INTO temp.doomed SELECT row, id, place FROM memories WHERE place = ? ON CONFLICT DO NOTHING;
+
+-- name: doom_rows
+INSERT INTO temp.doomed SELECT row, id, place FROM memories
+WHERE row IN (SELECT value FROM json_each(?)) ON CONFLICT DO NOTHING;
+
+-- name: doomed_by_place
+SELECT place, json_group_array(row) FROM temp.doomed GROUP BY place;
+
+-- name: segments_between
+SELECT id, payload FROM segments WHERE place = ? AND first <= ? AND last >= ? ORDER BY id;
+
+-- name: erase_orphaned_once
+DELETE FROM once WHERE memory NOT IN (SELECT row FROM memories);
+
+-- name: rows_of_place
+SELECT row FROM memories WHERE place = ? ORDER BY row;
+
+-- name: move_memories
+UPDATE memories SET place = ?2 WHERE place = ?1;
+
+-- name: move_unsealed
+UPDATE unsealed SET place = ?2 WHERE place = ?1;
+
+-- name: move_segments
+UPDATE segments SET place = ?2, sum = segment_sum(?2, first, last, members, payload) WHERE place = ?1;
+
+-- name: move_versions
+UPDATE versions SET place = ?2, sum = version_sum(what, about, version, ?2, since, until, body)
+WHERE what = 'memory' AND place = ?1;
+
+-- name: move_jobs
+UPDATE jobs SET place = ?2 WHERE place = ?1;
+
+-- name: clashing_keys
+-- Items that both places hold under one key.
+SELECT o.row FROM memories AS o JOIN memories AS d ON d.kind = o.kind AND d.item_key = o.item_key
+WHERE o.place = ? AND d.place = ?;
+
+-- name: clashing_sessions
+SELECT o.id FROM sessions AS o JOIN sessions AS d ON d.id = o.id WHERE o.place = ? AND d.place = ?;
+
+-- name: groups_to_move
+SELECT number, id, name, description, created_at FROM groups WHERE place = ?;
+
+-- name: move_group
+UPDATE groups SET place = ?, sum = ? WHERE number = ?;
+
+-- name: move_members
+UPDATE OR IGNORE members SET grp = ?2, sum = member_sum(?2, memory, added_at) WHERE grp = ?1;
+
+-- name: drop_members
+DELETE FROM members WHERE grp = ?;
+
+-- name: drop_group
+DELETE FROM groups WHERE number = ?;
+
+-- name: sessions_to_move
+SELECT number, id, kind, metadata, started_at, expires_at FROM sessions WHERE place = ?;
+
+-- name: move_session
+UPDATE sessions SET place = ?, sum = ? WHERE number = ?;
+
+-- name: rename_session
+UPDATE sessions SET place = ?, id = ?, sum = ? WHERE number = ?;
+
+-- name: rename_session_of_memories
+UPDATE memories SET session = ?3 WHERE place = ?1 AND session = ?2;
+
+-- name: doom_children
+INSERT INTO temp.doomed SELECT m.row, m.id, m.place FROM memories AS m
+JOIN temp.doomed AS d ON m.parent = d.id WHERE true ON CONFLICT DO NOTHING;
+
+-- name: doom_derived
+INSERT INTO temp.doomed SELECT m.row, m.id, m.place FROM links AS l
+JOIN temp.doomed AS d ON l.target = d.id
+JOIN memories AS m ON m.id = l.source
+WHERE l.kind = 'derived_from' ON CONFLICT DO NOTHING;
+
+-- name: doomed_count
+SELECT count(*) FROM temp.doomed;
+
+-- name: doomed_rows
+SELECT row, id, place FROM temp.doomed ORDER BY row;
+
+-- name: orphans
+-- Children of doomed memories that stay, with the nearest ancestor that stays.
+SELECT m.row, d.id FROM memories AS m JOIN temp.doomed AS d ON m.parent = d.id
+WHERE m.row NOT IN (SELECT row FROM temp.doomed);
+
+-- name: parent_of
+SELECT parent FROM memories WHERE id = ?;
+
+-- name: pointing_at_doomed
+-- Memories that stay but name a doomed one as their successor.
+SELECT m.row FROM memories AS m JOIN temp.doomed AS d ON m.superseded_by = d.id
+WHERE m.row NOT IN (SELECT row FROM temp.doomed);
+
+-- name: erase_accesses
+DELETE FROM accesses WHERE memory IN (SELECT row FROM temp.doomed);
+
+-- name: erase_vectors
+DELETE FROM vectors WHERE memory IN (SELECT row FROM temp.doomed);
+
+-- name: erase_unsealed
+DELETE FROM unsealed WHERE (place, memory) IN (SELECT place, row FROM temp.doomed);
+
+-- name: erase_versions
+DELETE FROM versions WHERE what = 'memory' AND about IN (SELECT row FROM temp.doomed);
+
+-- name: erase_links
+DELETE FROM links WHERE source IN (SELECT id FROM temp.doomed)
+    OR target IN (SELECT id FROM temp.doomed);
+
+-- name: erase_members
+DELETE FROM members WHERE memory IN (SELECT row FROM temp.doomed);
+
+-- name: erase_once
+DELETE FROM once WHERE memory IN (SELECT row FROM temp.doomed);
+
+-- name: erase_jobs
+DELETE FROM jobs WHERE memory IN (SELECT row FROM temp.doomed);
+
+-- name: erase_event_details
+UPDATE events SET salt = NULL, detail = NULL
+WHERE what = 'memory' AND about IN (SELECT row FROM temp.doomed);
+
+-- name: erase_memories
+DELETE FROM memories WHERE row IN (SELECT row FROM temp.doomed);
+
+-- name: erase_place_groups
+DELETE FROM groups WHERE place = ?;
+
+-- name: erase_place_members
+DELETE FROM members WHERE grp IN (SELECT number FROM groups WHERE place = ?);
+
+-- name: erase_place_sessions
+DELETE FROM sessions WHERE place = ?;
+
+-- name: erase_place_profiles
+DELETE FROM profiles WHERE place = ?;
+
+-- name: erase_place_profile_versions
+DELETE FROM versions WHERE what = 'profile' AND place = ?;
+
+-- name: erase_place_once
+DELETE FROM once WHERE place = ?;
+
+-- name: erase_place_jobs
+DELETE FROM jobs WHERE place = ?;
+
+-- name: erase_place_segments
+DELETE FROM segments WHERE place = ?;
+
+-- name: erase_place_unsealed
+DELETE FROM unsealed WHERE place = ?;
+
+-- name: erase_place_event_details
+UPDATE events SET salt = NULL, detail = NULL WHERE place = ?;
+
+-- name: any_table
+SELECT 1 FROM sqlite_schema LIMIT 1;
+
+-- name: newest_event_time
+SELECT at FROM events ORDER BY seq DESC LIMIT 1;
+
+-- name: truncate_log
+PRAGMA wal_checkpoint(TRUNCATE);
+
+-- name: check_structure
+PRAGMA integrity_check;
+
+-- name: memories_with_digest
+-- Every memory with the digest of its last event. The columns in the order of `PACKED`.
+SELECT
+    m.row, m.place, e.place, e.after, e.salt,
+    m.id, m.text, m.created_at, m.updated_at, m.kind, m.tier, m.status,
+    m.importance, m.agent, m.session, m.position, m.role, m.speaker, m.parent, m.item_key, m.stage,
+    m.stage_changed_at, m.priority, m.source, m.trust, m.occurred_at, m.valid_from, m.valid_to,
+    m.expires_at, m.reinforced_at, m.reinforcements, m.superseded_by, m.tags, m.metadata,
+    m.version
+FROM memories AS m
+LEFT JOIN events AS e ON e.seq = (
+    SELECT max(seq) FROM events WHERE about = m.row AND what = 'memory'
+);
+
+-- name: profiles_with_digest
+SELECT p.number, p.data, e.after, e.salt
+FROM profiles AS p
+LEFT JOIN events AS e ON e.seq = (
+    SELECT max(seq) FROM events WHERE about = p.number AND what = 'profile'
+);
+
+-- name: all_unsealed
+SELECT place, memory FROM unsealed;
+
+-- name: all_segments
+SELECT place, payload FROM segments;
+
+-- name: all_memories
+SELECT place, row FROM memories;
+
+-- name: sums_places
+SELECT tenant, app, kind, name, sum FROM places;
+
+-- name: sums_spaces
+SELECT name, dimensions, sum FROM spaces;
+
+-- name: sums_vectors
+SELECT vector, sum FROM vectors;
+
+-- name: sums_unsealed
+SELECT terms, code, sum FROM unsealed;
+
+-- name: sums_segments
+SELECT place, first, last, members, payload, sum FROM segments;
+
+-- name: sums_versions
+SELECT what, about, version, place, since, until, body, sum FROM versions;
+
+-- name: sums_links
+SELECT source, kind, target, strength, created_at, sum FROM links;
+
+-- name: sums_groups
+SELECT id, place, name, description, created_at, sum FROM groups;
+
+-- name: sums_members
+SELECT grp, memory, added_at, sum FROM members;
+
+-- name: sums_sessions
+SELECT place, id, kind, metadata, started_at, expires_at, sum FROM sessions;
+
+-- name: sums_once
+SELECT place, key, body, memory, at, sum FROM once;
+
+-- name: sums_accesses
+SELECT memory, count, last_at, sum FROM accesses;
+
+-- name: counts_by
+SELECT p.kind, m.kind, m.tier, m.status, count(*)
+FROM memories AS m JOIN places AS p ON p.id = m.place
+WHERE p.tenant = ? GROUP BY 1, 2, 3, 4;
+
+-- name: count_tables
+SELECT
+    (SELECT count(*) FROM places WHERE tenant = ?1),
+    (SELECT count(*) FROM events),
+    (SELECT count(*) FROM vectors),
+    (SELECT count(*) FROM links),
+    (SELECT count(*) FROM jobs),
+    (SELECT count(*) FROM tombstones WHERE tenant = ?1);
+
+-- name: delete_all_unsealed
+DELETE FROM unsealed;
+
+-- name: delete_all_segments
+DELETE FROM segments;
+
+-- name: all_place_numbers
+SELECT id FROM places ORDER BY id;
+
+-- name: texts_of_place
+SELECT row, text FROM memories WHERE place = ? ORDER BY row;

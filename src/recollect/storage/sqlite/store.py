@@ -1,0 +1,344 @@
+"""The SQLite store: one file, one writer at a time, any number of readers."""
+
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import apsw
+
+from recollect.domain.errors import ClosedError, RecollectError
+from recollect.domain.operations import Operation
+from recollect.domain.queries import EventQuery, Scan, Search, View
+from recollect.domain.records import (
+    Change,
+    Group,
+    JsonObject,
+    Link,
+    MemoryRecord,
+    Page,
+    Profile,
+    SessionRecord,
+    Verification,
+)
+from recollect.domain.scopes import Place
+from recollect.ports.store import Candidates, Job, Progress
+from recollect.storage.sqlite import reading, rows, sealing, upkeep
+from recollect.storage.sqlite.commit import Committer
+from recollect.storage.sqlite.connection import connect, create_private, translated
+from recollect.storage.sqlite.erasing import ERASING
+from recollect.storage.sqlite.searching import Searcher
+from recollect.storage.sqlite.segments import SEAL_AT
+from recollect.storage.sqlite.sql import SQL
+from recollect.storage.sqlite.writing import Transaction, execute
+
+T = TypeVar("T")
+READERS_MAX = 8
+
+
+class SqliteStore:
+    """Memories in one SQLite file. Never suspends, so it needs neither a loop nor a thread."""
+
+    inline = True
+
+    def __init__(self, path: str, *, durability: str = "full", vfs: str | None = None) -> None:
+        self.path = os.path.abspath(path)
+        self.durability = durability
+        self._vfs = vfs
+        if vfs is None:
+            with translated(f"create {path}"):
+                create_private(self.path)
+        self._committer = Committer(self._connect)
+        self._searcher = Searcher()
+        self._readers: list[apsw.Connection] = []
+        self._pool = threading.BoundedSemaphore(READERS_MAX)
+        self._pooling = threading.Lock()
+        self._process = os.getpid()
+        self._closed = False
+        self._unsealed: dict[int, int] = {}
+
+    def _connect(self) -> apsw.Connection:
+        connection = connect(self.path, durability=self.durability, vfs=self._vfs)
+        with translated(f"open {self.path}"):
+            upkeep.prepare_schema(connection, self.path)
+        return connection
+
+    # -- writing ---------------------------------------------------------------------------------
+
+    async def apply(self, operations: Sequence[Operation], *, atomic: bool = True) -> list[Any]:
+        """Execute operations in one transaction and answer each in order."""
+        self._require_open()
+        return self._committer.run(lambda connection: self._apply(connection, operations, atomic))
+
+    def _apply(
+        self, connection: apsw.Connection, operations: Sequence[Operation], atomic: bool
+    ) -> list[Any]:
+        tx = Transaction(connection)
+        if atomic:
+            answers = [_carry_out(tx, operation) for operation in operations]
+        else:
+            answers = [_attempt(tx, operation) for operation in operations]
+        self._seal_what_grew(tx)
+        return answers
+
+    def _seal_what_grew(self, tx: Transaction) -> None:
+        """Seal the index entries of places where many have piled up."""
+        for place, added in tx.added.items():
+            known = self._unsealed.get(place)
+            waiting = tx.run("unsealed_count", place).get if known is None else known + added
+            if waiting >= SEAL_AT:
+                sealing.seal_place(tx.connection, place)
+                waiting = 0
+            self._unsealed[place] = waiting
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    async def get(self, ids: Sequence[str], view: View) -> dict[str, MemoryRecord]:
+        """Those of the memories that lie in the view's places."""
+        return self._read(lambda connection: reading.get(connection, ids, view))
+
+    async def scan(self, scan: Scan) -> Page[MemoryRecord]:
+        """One page of a listing."""
+        return self._read(lambda connection: reading.scan(connection, scan))
+
+    async def count(self, view: View) -> int:
+        """How many memories a view shows."""
+        return self._read(lambda connection: reading.count(connection, view))
+
+    async def candidates(self, search: Search) -> Candidates:
+        """What may answer a search."""
+        return self._read(lambda connection: self._searcher.candidates(connection, search))
+
+    async def load(self, keys: Sequence[int]) -> dict[int, MemoryRecord]:
+        """The records of candidates."""
+        return self._read(lambda connection: reading.load(connection, keys))
+
+    async def links(
+        self, ids: Sequence[str], places: Sequence[Place], *, kind: str | None = None
+    ) -> list[Link]:
+        """Links that touch some memories."""
+        return self._read(lambda connection: reading.links(connection, ids, places, kind))
+
+    async def children(self, ids: Sequence[str], places: Sequence[Place]) -> list[MemoryRecord]:
+        """Direct children."""
+        return self._read(lambda connection: reading.children(connection, ids, places))
+
+    async def groups(self, place: Place) -> list[Group]:
+        """Groups of a place."""
+        return self._read(lambda connection: reading.groups(connection, place))
+
+    async def members(self, place: Place, group: str) -> list[MemoryRecord]:
+        """Memories of a group."""
+        return self._read(lambda connection: reading.members(connection, place, group))
+
+    async def session(self, place: Place, id: str) -> SessionRecord | None:
+        """One session."""
+        return self._read(lambda connection: reading.session(connection, place, id))
+
+    async def sessions(self, place: Place) -> list[SessionRecord]:
+        """Sessions of a place."""
+        return self._read(lambda connection: reading.sessions(connection, place))
+
+    async def profiles(self, place: Place) -> list[Profile]:
+        """Categories of a profile."""
+        return self._read(lambda connection: reading.profiles(connection, place))
+
+    async def past_profiles(self, place: Place, category: str) -> list[Profile]:
+        """Every version of a category."""
+        return self._read(lambda connection: reading.past_profiles(connection, place, category))
+
+    async def changes(self, query: EventQuery) -> list[Change]:
+        """Events with the states around them."""
+        return self._read(lambda connection: reading.changes(connection, query))
+
+    async def places(self, tenant: str) -> list[Place]:
+        """Places of a tenant."""
+        return self._read(lambda connection: reading.places(connection, tenant))
+
+    async def tombstoned(self, tenant: str, names: Sequence[str]) -> set[str]:
+        """Names that were erased."""
+        return self._read(lambda connection: reading.tombstoned(connection, tenant, names))
+
+    async def entries(self, view: View, after: int, limit: int) -> list[tuple[int, MemoryRecord]]:
+        """Memories in order of writing, with their handles."""
+        return self._read(lambda connection: reading.entries(connection, view, after, limit))
+
+    async def stats(self, tenant: str) -> JsonObject:
+        """Counts and sizes."""
+        return self._read(lambda connection: _stats(connection, tenant, self.path))
+
+    # -- jobs ------------------------------------------------------------------------------------
+
+    async def claim_jobs(
+        self, kinds: Sequence[str], limit: int, *, now: int, lease_us: int
+    ) -> list[Job]:
+        """Lease due jobs."""
+        self._require_open()
+        until = now + lease_us
+        values = (now, rows.json_list(kinds), limit)
+
+        def claim(connection: apsw.Connection) -> list[Job]:
+            claimed: list[Job] = []
+            for row in connection.execute(SQL["due_jobs"], values).fetchall():
+                number, kind, place, memory, payload, attempt = row
+                connection.execute(SQL["lease_job"], (until, number))
+                where = rows.place_of(connection, place)
+                if where is None:
+                    continue
+                id = None if memory is None else _id_of(connection, memory)
+                job = Job(number, kind, json.loads(payload), where, id, attempt + 1, until)
+                claimed.append(job)
+            return claimed
+
+        return self._committer.run(claim)
+
+    async def finish_job(self, job: Job) -> bool:
+        """Remove a job that is still ours."""
+        self._require_open()
+        values = (job.number, job.attempt)
+
+        def finish(connection: apsw.Connection) -> bool:
+            return connection.execute(SQL["finish_job"], values).fetchone() is not None
+
+        return self._committer.run(finish)
+
+    # -- upkeep ----------------------------------------------------------------------------------
+
+    async def seal(self) -> int:
+        """Chain the events that are not sealed yet."""
+        self._require_open()
+        return self._committer.run(upkeep.seal)
+
+    async def scrub(self) -> bool:
+        """Wipe what erased rows left in the log."""
+        self._require_open()
+        self._drop_readers()
+        return self._committer.alone(upkeep.wipe)
+
+    async def rebuild(self, packed: Callable[[str], bytes], progress: Progress) -> int:
+        """Build the index anew from the memories."""
+        self._require_open()
+        done = self._committer.run(lambda c: sealing.rebuild(c, packed, progress))
+        self._unsealed.clear()
+        self._searcher.forget()
+        return done
+
+    async def verify(self, progress: Progress) -> Verification:
+        """Read everything and compare it with its digests."""
+        return self._read(lambda connection: upkeep.check(connection, self.path, progress))
+
+    async def backup(self, path: str, progress: Progress) -> None:
+        """Write a consistent copy."""
+        self._read(lambda connection: upkeep.copy(connection, path, progress))
+
+    async def close(self) -> None:
+        """Seal, release and forget everything."""
+        if self._closed:
+            return
+        try:
+            if os.getpid() == self._process:
+                self._committer.run(upkeep.seal)
+        finally:
+            self._closed = True
+            self._drop_readers()
+            self._committer.close()
+            self._searcher.forget()
+
+    # -- connections -----------------------------------------------------------------------------
+
+    def _read(self, work: Callable[[apsw.Connection], T]) -> T:
+        """Run work on one snapshot of the file."""
+        self._require_open()
+        with self._reader() as connection, translated("read"):
+            connection.execute("BEGIN")
+            try:
+                return work(connection)
+            finally:
+                connection.execute("COMMIT")
+
+    @contextmanager
+    def _reader(self) -> Iterator[apsw.Connection]:
+        with self._pool:
+            with self._pooling:
+                connection = self._readers.pop() if self._readers else None
+            if connection is None:
+                connection = connect(self.path, durability=self.durability, vfs=self._vfs)
+            try:
+                yield connection
+            except RecollectError:
+                self._give_back(connection)
+                raise
+            except BaseException:
+                connection.close(True)
+                raise
+            self._give_back(connection)
+
+    def _give_back(self, connection: apsw.Connection) -> None:
+        with self._pooling:
+            if not self._closed:
+                self._readers.append(connection)
+                return
+        connection.close()
+
+    def _drop_readers(self) -> None:
+        with self._pooling:
+            readers, self._readers = self._readers, []
+        for connection in readers:
+            connection.close()
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise ClosedError("the store is closed; open it again")
+        if os.getpid() != self._process:
+            raise ClosedError(
+                "the store was opened before this process was forked; open it again in the child"
+            )
+
+
+def _carry_out(tx: Transaction, operation: Operation) -> Any:
+    carrier = ERASING.get(type(operation))
+    return execute(tx, operation) if carrier is None else carrier(tx, operation)
+
+
+def _attempt(tx: Transaction, operation: Operation) -> Any:
+    """An operation that leaves no trace when it fails; its answer is then the error."""
+    tx.connection.execute("SAVEPOINT item")
+    positions, added = dict(tx.positions), dict(tx.added)
+    try:
+        answer = _carry_out(tx, operation)
+    except RecollectError as exc:
+        tx.connection.execute("ROLLBACK TO item")
+        tx.positions, tx.added = positions, added
+        tx.place_numbers.clear()
+        tx.spaces.clear()
+        answer = exc
+    tx.connection.execute("RELEASE item")
+    return answer
+
+
+def _id_of(connection: apsw.Connection, row: int) -> str | None:
+    found = connection.execute(SQL["memory_by_row"], (row,)).fetchone()
+    return None if found is None else found[2]
+
+
+def _stats(connection: apsw.Connection, tenant: str, path: str) -> JsonObject:
+    counts: dict[str, dict[str, int]] = {"place": {}, "kind": {}, "tier": {}, "status": {}}
+    total = 0
+    for *values, number in connection.execute(SQL["counts_by"], (tenant,)):
+        total += number
+        for name, value in zip(counts, values, strict=True):
+            counts[name][value] = counts[name].get(value, 0) + number
+    tables = connection.execute(SQL["count_tables"], (tenant,)).fetchone() or ()
+    names = ("places", "events", "vectors", "links", "jobs", "tombstones")
+    return {
+        "memories": total,
+        **{f"by_{name}": dict(sorted(found.items())) for name, found in counts.items()},
+        **dict(zip(names, tables, strict=True)),
+        "file": path,
+        "file_bytes": sum(
+            os.path.getsize(path + end) for end in ("", "-wal") if os.path.exists(path + end)
+        ),
+        "schema": connection.pragma("user_version"),
+    }

@@ -1,0 +1,417 @@
+"""What each operation does to the tables, inside a transaction that somebody else commits."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import apsw
+import numpy as np
+
+from recollect.domain import digests, merging, operations, times
+from recollect.domain.errors import (
+    ConflictError,
+    IdempotencyMismatch,
+    InternalError,
+    NotFound,
+    ValidationError,
+    VersionMismatch,
+)
+from recollect.domain.limits import (
+    PROFILE_BYTES_MAX,
+    TREE_DEPTH_MAX,
+    at_most,
+)
+from recollect.domain.records import (
+    Group,
+    JsonObject,
+    MemoryRecord,
+    Packed,
+    Profile,
+    SessionRecord,
+    compact,
+    pack,
+)
+from recollect.domain.scopes import Place
+from recollect.storage.sqlite import rows, segments
+from recollect.storage.sqlite.sql import SQL
+
+
+@dataclass(slots=True)
+class Transaction:
+    """One transaction's connection, and what it has looked up so far."""
+
+    connection: apsw.Connection
+    place_numbers: dict[Place, int] = field(default_factory=dict[Place, int])
+    positions: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
+    spaces: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
+    added: dict[int, int] = field(default_factory=dict[int, int])
+
+    def run(self, name: str, *values: Any) -> apsw.Cursor:
+        """Execute a named statement."""
+        return self.connection.execute(SQL[name], values)
+
+    def place(self, place: Place) -> int:
+        """The number of a place, made if need be."""
+        number = self.place_numbers.get(place)
+        if number is None:
+            number = self.place_numbers[place] = rows.make_place(self.connection, place)
+        return number
+
+    def space(self, name: str, dimensions: int) -> int:
+        """The number of an embedding space; its dimension is fixed by its first vector."""
+        number = self.spaces.get((name, dimensions))
+        if number is None:
+            row = self.run("space_id", name).fetchone()
+            if row is None:
+                number = self.run("insert_space", name, dimensions, digests.checksum(name, dimensions)).get
+            elif row[1] != dimensions:
+                raise ValidationError(
+                    f"the vector has {dimensions} dimensions, the space {name!r} has {row[1]}",
+                    field="vector",
+                )
+            else:
+                number = row[0]
+            self.spaces[(name, dimensions)] = number
+        return number
+
+    def event(
+        self,
+        stamp: operations.Stamp,
+        place: int,
+        what: str,
+        about: int,
+        *,
+        version: int | None = None,
+        before: bytes | None = None,
+        after: bytes | None = None,
+        detail: JsonObject | None = None,
+    ) -> None:
+        """Write down what happened. Actor and reason go where an erasure can empty them."""
+        detail = detail or {}
+        if stamp.actor is not None:
+            detail["actor"] = stamp.actor
+        if stamp.reason is not None:
+            detail["reason"] = stamp.reason
+        text = compact(detail) if detail else None
+        digest = digests.of_data(detail, stamp.salt) if detail else None
+        self.run(
+            "insert_event",
+            *(stamp.event, stamp.at, place, stamp.action, what, about, version),
+            *(before, after, digest, stamp.salt, text),
+        )
+
+
+def execute(tx: Transaction, operation: operations.Operation) -> Any:
+    """Carry out one operation and return its answer."""
+    return _CARRIERS[type(operation)](tx, operation)
+
+
+def remember(tx: Transaction, op: operations.Remember) -> MemoryRecord:
+    """Store a new memory, or find the one that was stored under the same key."""
+    place = tx.place(op.record.place)
+    if op.once is not None:
+        earlier = _replayed(tx, place, op)
+        if earlier is not None:
+            return earlier
+    record = _positioned(tx, place, op.record)
+    if record.parent is not None:
+        _require_parent(tx, record.id, record.parent, record.place)
+    if record.item_key is not None:
+        _require_free_key(tx, place, record, row=0)
+    packed = pack(record)
+    tx.run("insert_memory", place, *packed)
+    row = tx.connection.last_insert_rowid()
+    put_entry(tx, place, row, op.entry)
+    tx.event(
+        op.stamp, place, "memory", row, version=1, after=digests.of_packed(packed, op.stamp.salt)
+    )
+    if op.once is not None:
+        values = (place, op.once.key, op.once.body, row, op.stamp.at)
+        tx.run("insert_once", *values, digests.checksum(*values))
+    return record
+
+
+def _replayed(tx: Transaction, place: int, op: operations.Remember) -> MemoryRecord | None:
+    assert op.once is not None
+    found = tx.run("get_once", place, op.once.key).fetchone()
+    if found is None:
+        return None
+    if found[0] != op.once.body:
+        raise IdempotencyMismatch(
+            f"the key {op.once.key!r} was used before for something else; use a new key"
+        )
+    return read_row(tx, found[1])[1]
+
+
+def _positioned(tx: Transaction, place: int, record: MemoryRecord) -> MemoryRecord:
+    """Messages get the next position in their session; imported ones keep theirs."""
+    if record.session is None or record.role is None or record.position is not None:
+        return record
+    key = (place, record.session)
+    last = tx.positions.get(key)
+    if last is None:
+        found = tx.run("last_position", place, record.session).get
+        last = -1 if found is None else found
+    tx.positions[key] = last + 1
+    return replace(record, position=last + 1)
+
+
+def _require_parent(tx: Transaction, child: str, parent: str, place: Place) -> None:
+    """The parent exists in the same place, and is not below its own child."""
+    above: str | None = parent
+    for _ in range(TREE_DEPTH_MAX):
+        if above is None:
+            return
+        if above == child:
+            raise ValidationError(
+                f"{parent} lies below {child}: a memory cannot be its own ancestor", field="parent"
+            )
+        above = _find(tx, above, (place,), field="parent")[1].parent
+    raise ValidationError(
+        f"parents are nested deeper than TREE_DEPTH_MAX = {TREE_DEPTH_MAX}", field="parent"
+    )
+
+
+def _require_free_key(tx: Transaction, place: int, record: MemoryRecord, row: int) -> None:
+    taken = tx.run("same_key", place, record.kind, record.item_key, row).get
+    if taken is not None:
+        raise ConflictError(
+            f"{record.kind} already has an item with key {record.item_key!r} ({taken}); change that one"
+        )
+
+
+def put_entry(tx: Transaction, place: int, row: int, entry: operations.Entry) -> None:
+    """Index a text, and keep its vector if it came with one."""
+    space: int | None = None
+    code: bytes | None = None
+    if entry.vector is not None:
+        assert entry.space is not None
+        vector = np.frombuffer(entry.vector, dtype="<f4").reshape(1, -1)
+        space = tx.space(entry.space, vector.shape[1])
+        code = segments.quantise(vector)[0]
+        tx.run("insert_vector", row, space, entry.vector, digests.checksum(entry.vector))
+    tx.run(
+        "insert_unsealed", place, row, entry.terms, space, code, digests.checksum(entry.terms, code)
+    )
+    tx.added[place] = tx.added.get(place, 0) + 1
+
+
+def alter(tx: Transaction, op: operations.Alter) -> MemoryRecord:
+    """Change fields of a memory and keep what they were."""
+    row, old = _find(tx, op.id, op.places)
+    for name, value in op.expect.items():
+        if getattr(old, name) != value:
+            error = VersionMismatch if name == "version" else ConflictError
+            raise error(f"{op.id}: {name} is {getattr(old, name)!r}, not {value!r}; read it again")
+    place = tx.place(old.place)
+    at = times.show(op.stamp.at)
+    new = replace(old, **dict(op.changes), updated_at=at, version=old.version + 1)
+    if new.parent != old.parent and new.parent is not None:
+        _require_parent(tx, new.id, new.parent, new.place)
+    if new.item_key is not None and (new.item_key, new.kind) != (old.item_key, old.kind):
+        _require_free_key(tx, place, new, row)
+    packed_old, packed_new = pack(old), pack(new)
+    _keep_version(tx, place, row, old, packed_old, op.stamp.at)
+    tx.run("update_memory", *packed_new, row)
+    if op.entry is not None:
+        put_entry(tx, place, row, op.entry)
+    tx.event(
+        op.stamp,
+        place,
+        "memory",
+        row,
+        version=new.version,
+        before=digests.of_packed(packed_old, op.stamp.salt),
+        after=digests.of_packed(packed_new, op.stamp.salt),
+        detail={"fields": sorted(op.changes)},
+    )
+    return new
+
+
+def _keep_version(
+    tx: Transaction, place: int, row: int, old: MemoryRecord, packed: Packed, until: int
+) -> None:
+    values = (
+        *("memory", row, old.version, place, times.to_micros(old.updated_at), until),
+        compact(packed),
+    )
+    tx.run("insert_version", *values, digests.checksum(*values))
+
+
+def read_row(tx: Transaction, row: int) -> tuple[int, MemoryRecord]:
+    """The memory in a row; it must exist."""
+    found = tx.run("memory_by_row", row).fetchone()
+    if found is None:
+        raise InternalError(f"row {row} is referred to but does not exist; run `recollect verify`")
+    place = rows.place_of(tx.connection, found[1])
+    assert place is not None
+    return found[0], rows.record_of(found, {found[1]: place})
+
+
+def _find(
+    tx: Transaction, id: str, places: Sequence[Place], *, field: str = "id"
+) -> tuple[int, MemoryRecord]:
+    """A memory by id, if it lies in one of the places."""
+    found = tx.run("memory_by_id", id).fetchone()
+    if found is not None:
+        place = rows.place_of(tx.connection, found[1])
+        if place in places:
+            assert place is not None
+            return found[0], rows.record_of(found, {found[1]: place})
+    raise NotFound(f"no memory {id} in this scope ({field})")
+
+
+def set_link(tx: Transaction, op: operations.SetLink) -> bool:
+    """Link or unlink two memories."""
+    row, source = _find(tx, op.source, op.places, field="source")
+    _find(tx, op.target, op.places, field="target")
+    key = (op.source, op.kind, op.target)
+    before = tx.run("get_link", *key).fetchone()
+    if op.strength is None:
+        if before is None:
+            return False
+        tx.run("delete_link", *key)
+    else:
+        if before is not None and before[0] == op.strength:
+            return False
+        created_at = before[1] if before else op.stamp.at
+        values = (*key, op.strength, created_at)
+        tx.run("put_link", *values, digests.checksum(*values))
+    detail: JsonObject = {
+        "target": op.target,
+        "kind": op.kind,
+        "before": before[0] if before else None,
+        "after": op.strength,
+    }
+    tx.event(op.stamp, tx.place(source.place), "link", row, detail=detail)
+    return before is None
+
+
+def set_group(tx: Transaction, op: operations.SetGroup) -> Group:
+    """Make sure that a group exists."""
+    place = tx.place(op.place)
+    found = tx.run("group_by_name", place, op.name).fetchone()
+    if found is None:
+        values = (op.id, place, op.name, op.description, op.stamp.at)
+        number = tx.run("insert_group", *values, digests.checksum(*values)).get
+        tx.event(op.stamp, place, "group", number, detail={"id": op.id})
+        found = (number, op.id, op.name, op.description, op.stamp.at)
+    return rows.group_of((*found, tx.run("group_size", found[0]).get))
+
+
+def find_group(connection: apsw.Connection, place: int, group: str) -> Sequence[Any]:
+    """A group of a place by id, by name, or by number."""
+    names = ["group_by_id", "group_by_name"] + (["group_by_number"] if group.isdecimal() else [])
+    for name in names:
+        found = connection.execute(SQL[name], (place, group)).fetchone()
+        if found is not None:
+            return found
+    raise NotFound(f"no group {group!r} in this scope")
+
+
+def set_member(tx: Transaction, op: operations.SetMember) -> bool:
+    """Put a memory into a group or take it out."""
+    place = tx.place(op.place)
+    number = find_group(tx.connection, place, op.group)[0]
+    row, record = _find(tx, op.memory, (op.place,), field="memory")
+    if op.present:
+        values = (number, row, op.stamp.at)
+        tx.run("insert_member", *values, digests.checksum(*values))
+    else:
+        tx.run("delete_member", number, row)
+    if not tx.connection.changes():
+        return False
+    detail: JsonObject = {"group": op.group, "present": op.present}
+    tx.event(op.stamp, tx.place(record.place), "member", row, detail=detail)
+    return True
+
+
+def open_session(tx: Transaction, op: operations.OpenSession) -> SessionRecord:
+    """Make sure that a session exists."""
+    place = tx.place(op.place)
+    found = tx.run("get_session", place, op.id).fetchone()
+    if found is None:
+        values = (place, op.id, op.kind, compact(op.metadata), op.stamp.at, op.expires_at)
+        number = tx.run("insert_session", *values, digests.checksum(*values)).get
+        tx.event(op.stamp, place, "session", number)
+        found = tx.run("get_session", place, op.id).fetchone()
+    return rows.session_of(found, op.place)
+
+
+def write_profile(tx: Transaction, op: operations.WriteProfile) -> Profile:
+    """Change one category of a profile and keep what it was."""
+    place = tx.place(op.place)
+    found = tx.run("get_profile", place, op.category).fetchone()
+    number, text, version, updated_at = found or (0, "{}", 0, op.stamp.at)
+    if op.if_version is not None and op.if_version != version:
+        raise VersionMismatch(
+            f"{op.category} is at version {version}, not {op.if_version}; read it again"
+        )
+    old: JsonObject = json.loads(text)
+    new = _profile_after(op, old)
+    if new == old and found:
+        return rows.profile_of(op.category, text, version, updated_at)
+    data = compact(new)
+    at_most(len(data.encode()), PROFILE_BYTES_MAX, name="PROFILE_BYTES_MAX", field=op.category)
+    if found:
+        kept = ("profile", number, version, place, updated_at, op.stamp.at, text)
+        tx.run("insert_version", *kept, digests.checksum(*kept))
+        tx.run("update_profile", data, version + 1, op.stamp.at, number)
+    else:
+        number = tx.run("insert_profile", place, op.category, data, 1, op.stamp.at).get
+    tx.event(
+        op.stamp,
+        place,
+        "profile",
+        number,
+        version=version + 1,
+        before=digests.of_data(old, op.stamp.salt),
+        after=digests.of_data(new, op.stamp.salt),
+        detail={"category": op.category},
+    )
+    return rows.profile_of(op.category, data, version + 1, op.stamp.at)
+
+
+def _profile_after(op: operations.WriteProfile, old: JsonObject) -> JsonObject:
+    if op.mode == "merge":
+        return merging.deep_merge(old, op.data)
+    if op.mode == "replace":
+        return merging.without_nulls(op.data)
+    return merging.remove_path(old, op.path) if op.mode == "remove" else {}
+
+
+def touch(tx: Transaction, op: operations.Touch) -> None:
+    """Add to the read counters of memories that still exist."""
+    for id, count in op.counts.items():
+        tx.run("touch", id, count, op.at)
+
+
+def enqueue(tx: Transaction, op: operations.Enqueue) -> int:
+    """Queue a job."""
+    row = None if op.memory is None else _find(tx, op.memory, (op.place,))[0]
+    run_at = op.at if op.run_at is None else op.run_at
+    return tx.run("insert_job", op.kind, tx.place(op.place), row, compact(op.payload), run_at).get
+
+
+def put_embedding(tx: Transaction, op: operations.PutEmbedding) -> bool:
+    """Add a vector to a memory whose text is still the one that was embedded."""
+    found = tx.run("memory_by_id", op.id).fetchone()
+    if found is None or found[-2] != op.version:
+        return False
+    put_entry(tx, found[1], found[0], operations.Entry(op.terms, op.vector, op.space))
+    return True
+
+
+_CARRIERS: Mapping[type, Callable[[Transaction, Any], Any]] = {
+    operations.Remember: remember,
+    operations.Alter: alter,
+    operations.SetLink: set_link,
+    operations.SetGroup: set_group,
+    operations.SetMember: set_member,
+    operations.OpenSession: open_session,
+    operations.WriteProfile: write_profile,
+    operations.Touch: touch,
+    operations.Enqueue: enqueue,
+    operations.PutEmbedding: put_embedding,
+}

@@ -1,0 +1,20 @@
+"""Marks that tie a test to what it proves; tools/acceptance.py prints the table."""
+
+import pytest
+
+from tools.acceptance import items_to_prove
+
+PROOFS = ("acceptance", "promise")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Write each test's item numbers into its report, and refuse numbers that do not exist."""
+    known = items_to_prove()
+    for item in items:
+        for mark in item.iter_markers():
+            if mark.name not in PROOFS:
+                continue
+            for number in mark.args:
+                if number not in known:
+                    raise pytest.UsageError(f"{item.nodeid}: there is no item {number!r}")
+                item.user_properties.append(("proves", [number, mark.kwargs.get("half")]))
