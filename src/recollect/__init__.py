@@ -26,7 +26,15 @@ _HOMES = {
     "MemoryRecord": "recollect.domain.records",
     "Scope": "recollect.domain.scopes",
 }
-__all__ = ["AsyncMemory", "Memory", "MemoryRecord", "RecollectError", "Scope", "__version__", "open"]
+__all__ = [
+    "AsyncMemory",
+    "Memory",
+    "MemoryRecord",
+    "RecollectError",
+    "Scope",
+    "__version__",
+    "open",
+]
 
 
 def open(url: str = "memory.db", **options: Any) -> "Memory":

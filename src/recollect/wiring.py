@@ -1,13 +1,9 @@
 """The one place where adapters meet the engine."""
 
-import asyncio
 import os
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, cast
 
-from recollect.client.runner import Inline
 from recollect.domain.errors import ValidationError
 from recollect.engine.core import Ports
 from recollect.engine.engine import Engine
@@ -16,9 +12,6 @@ from recollect.ports.store import Store
 from recollect.ports.world import Clock, Entropy
 from recollect.retrieval.analyser import Analyser
 from recollect.storage.sqlite.store import SqliteStore
-
-#: Threads that an async memory uses for its file; writes of several tasks share commits.
-FILE_THREADS = 4
 
 
 class SystemClock:
@@ -37,38 +30,10 @@ class SystemEntropy:
         return os.urandom(count)
 
 
-class OffLoop:
-    """A local store used from an event loop: its operations run in threads of their own."""
-
-    inline = False
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._threads = ThreadPoolExecutor(FILE_THREADS, thread_name_prefix="recollect-file")
-        self.durability = store.durability
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        operation = getattr(self._store, name)
-
-        async def in_thread(*args: Any, **kwargs: Any) -> Any:
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(
-                self._threads, lambda: Inline().run(operation(*args, **kwargs))
-            )
-
-        return in_thread
-
-    async def close(self) -> None:
-        """Close the store, then let the threads go."""
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._threads, lambda: Inline().run(self._store.close()))
-        self._threads.shutdown(wait=False)
-
-
 def open_engine(
     url: str,
     *,
-    threaded: bool,
+    around: Callable[[Store], Store] | None = None,
     durability: str = "full",
     language: str = "english",
     embedder: Embedder | None = None,
@@ -76,14 +41,14 @@ def open_engine(
     entropy: Entropy | None = None,
     store: Store | None = None,
 ) -> Engine:
-    """An engine on the store that a URL names."""
+    """An engine on the store that a URL names; `around` wraps a local store."""
     if durability not in ("full", "relaxed"):
         raise ValidationError(
             f"durability must be full or relaxed, not {durability!r}", field="durability"
         )
     local = store or SqliteStore(file_of(url), durability=durability)
     ports = Ports(
-        store=cast(Store, OffLoop(local)) if threaded else local,
+        store=local if around is None else around(local),
         clock=clock or SystemClock(),
         entropy=entropy or SystemEntropy(),
         analyser=Analyser(language),

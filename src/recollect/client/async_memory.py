@@ -10,11 +10,17 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, Unpack
 
+from recollect.client.asking import Chosen, Filter, Which, draft, memory_id, selection
+from recollect.client.async_handles import (
+    AsyncConversation,
+    AsyncGrouping,
+    AsyncItems,
+    AsyncProfileCategory,
+)
 from recollect.client.files import read_lines, write_lines
 from recollect.client.opening import open_backend
-from recollect.domain.drafts import Fields, Moment, message_fields
+from recollect.domain.drafts import Fields, Moment
 from recollect.domain.errors import ValidationError
-from recollect.domain.ids import MEMORY, require
 from recollect.domain.limits import BATCH_ITEMS_MAX
 from recollect.domain.recall import Recall
 from recollect.domain.records import (
@@ -44,10 +50,6 @@ from recollect.domain.requests import (
 from recollect.domain.scopes import Scope
 from recollect.ports.backend import Backend
 from recollect.ports.store import Progress
-
-#: A memory's id, or anything that has one: a record, a hit, what `remember` returned.
-Which = Any
-Filter = Mapping[Any, Any]
 
 
 class AsyncMemory:
@@ -136,7 +138,7 @@ class AsyncMemory:
         >>> ana.remember_many(["I like tea.", {"text": "I avoid peanuts.", "kind": "preference"}])
         """
         because = Because(actor, reason)
-        drafts = [_draft(item) for item in items]
+        drafts = [draft(item) for item in items]
         return await self._backend.remember_many(self._scope, drafts, because, atomic=atomic)
 
     async def update(
@@ -157,7 +159,7 @@ class AsyncMemory:
         if text is not None:
             changes["text"] = text
         return await self._backend.update(
-            self._scope, _memory(id), changes, Because(actor, reason), if_version=if_version
+            self._scope, memory_id(id), changes, Because(actor, reason), if_version=if_version
         )
 
     async def correct(
@@ -175,7 +177,7 @@ class AsyncMemory:
         >>> ana.correct(trip.id, "I moved to Porto in March.")
         """
         new = NewMemory(text, fields, None, vector)
-        return await self._backend.correct(self._scope, _memory(id), new, Because(actor, reason))
+        return await self._backend.correct(self._scope, memory_id(id), new, Because(actor, reason))
 
     async def undo(
         self, event: str, *, actor: str | None = None, reason: str | None = None
@@ -219,12 +221,12 @@ class AsyncMemory:
 
         >>> ana.get(trip.id).text
         """
-        selection = Selection(as_of=as_of, known_at=known_at)
-        return await self._backend.get(self._scope, _memory(id), selection)
+        at = Selection(as_of=as_of, known_at=known_at)
+        return await self._backend.get(self._scope, memory_id(id), at)
 
     async def get_many(self, ids: Sequence[Which]) -> Sequence[MemoryRecord]:
         """Those of the memories that exist in this scope, in the order asked for."""
-        return await self._backend.get_many(self._scope, [_memory(id) for id in ids])
+        return await self._backend.get_many(self._scope, [memory_id(id) for id in ids])
 
     async def list(
         self,
@@ -233,35 +235,22 @@ class AsyncMemory:
         cursor: str | None = None,
         sort: str = "created_at",
         order: str = "desc",
-        where: Filter | None = None,
-        kind: str | None = None,
-        tags: Sequence[str] | None = None,
-        status: Sequence[str] | str | None = None,
-        as_of: Moment | None = None,
-        known_at: Moment | None = None,
+        **chosen: Unpack[Chosen],
     ) -> Page[MemoryRecord]:
         """A page of memories, newest first unless told otherwise; `cursor` fetches the next page.
+
+        Choose them by `where` (a filter), `kind`, `tags`, `status`, `as_of`, `known_at`.
 
         >>> ana.list(kind="fact", limit=20)
         """
         if order not in ("asc", "desc"):
             raise ValidationError(f"order must be asc or desc, not {order!r:.80}", field="order")
-        selection = _selection(where, kind, tags, status, as_of, known_at)
-        listing = Listing(limit, sort, order == "desc", cursor, selection)
+        listing = Listing(limit, sort, order == "desc", cursor, selection(chosen))
         return await self._backend.list(self._scope, listing)
 
-    async def count(
-        self,
-        *,
-        where: Filter | None = None,
-        kind: str | None = None,
-        tags: Sequence[str] | None = None,
-        status: Sequence[str] | str | None = None,
-        as_of: Moment | None = None,
-    ) -> int:
-        """How many memories there are."""
-        selection = _selection(where, kind, tags, status, as_of, None)
-        return await self._backend.count(self._scope, selection)
+    async def count(self, **chosen: Unpack[Chosen]) -> int:
+        """How many memories there are; choose them as for `list`."""
+        return await self._backend.count(self._scope, selection(chosen))
 
     async def recall(
         self,
@@ -269,27 +258,21 @@ class AsyncMemory:
         *,
         limit: int = 10,
         now: Moment | None = None,
-        where: Filter | None = None,
-        kind: str | None = None,
-        tags: Sequence[str] | None = None,
-        status: Sequence[str] | str | None = None,
-        as_of: Moment | None = None,
-        known_at: Moment | None = None,
         vector: Sequence[float] | None = None,
+        **chosen: Unpack[Chosen],
     ) -> Recall:
         """The memories that answer a question, best first, each with the reason.
 
-        `as_of` asks how things stood at a moment; `known_at` also leaves out what was learned later.
+        `as_of` asks how things stood at a moment; `known_at` leaves out what was learned later.
 
         >>> ana.recall("where does she live?").top.text
         """
-        selection = _selection(where, kind, tags, status, as_of, known_at)
-        asked = Question(question, limit, replace(selection, now=now), vector)
+        asked = Question(question, limit, replace(selection(chosen), now=now), vector)
         return await self._backend.recall(self._scope, asked)
 
     async def history(self, id: Which) -> Sequence[Change]:
         """Everything that happened to a memory, oldest first, with the states before and after."""
-        return await self._backend.history(self._scope, _memory(id))
+        return await self._backend.history(self._scope, memory_id(id))
 
     async def events(self, *, after: int = 0, limit: int = 100) -> Sequence[Change]:
         """What happened in this scope, oldest first, from behind an event's `sequence` on."""
@@ -304,30 +287,30 @@ class AsyncMemory:
 
         >>> ana.link(cause, effect, kind="caused", strength=0.8)
         """
-        ends = (_memory(source), _memory(target))
+        ends = (memory_id(source), memory_id(target))
         return await self._backend.link(self._scope, *ends, kind, strength)
 
     async def unlink(self, source: Which, target: Which, *, kind: str = "related") -> None:
         """Take a link away."""
-        await self._backend.link(self._scope, _memory(source), _memory(target), kind, None)
+        await self._backend.link(self._scope, memory_id(source), memory_id(target), kind, None)
 
     async def links(self, id: Which, *, kind: str | None = None) -> Sequence[Link]:
         """The links that start or end at a memory."""
-        return await self._backend.links(self._scope, _memory(id), kind)
+        return await self._backend.links(self._scope, memory_id(id), kind)
 
     async def related(
         self, id: Which, *, depth: int = 1, kind: str | None = None
     ) -> Sequence[Related]:
         """Memories that links lead to, in either direction, nearest and strongest first."""
-        return await self._backend.related(self._scope, _memory(id), depth=depth, kind=kind)
+        return await self._backend.related(self._scope, memory_id(id), depth=depth, kind=kind)
 
     async def children(self, id: Which) -> Sequence[MemoryRecord]:
         """The memories that name this one as their parent."""
-        return await self._backend.children(self._scope, _memory(id))
+        return await self._backend.children(self._scope, memory_id(id))
 
     async def tree(self, id: Which, *, depth: int = 3) -> Tree:
         """A memory and what hangs below it."""
-        return await self._backend.tree(self._scope, _memory(id), depth)
+        return await self._backend.tree(self._scope, memory_id(id), depth)
 
     def group(self, name: str) -> AsyncGrouping:
         """A handle for a named set of memories; it is made when something is added.
@@ -378,12 +361,11 @@ class AsyncMemory:
 
     async def merge_users(self, origin: str, destination: str) -> Mapping[str, int]:
         """Move everything of one user to another, for instance after a sign-in."""
-        scopes = [self._scope.narrowed(user=name, space=None) for name in (destination, origin)]
-        return await self._backend.merge_users(*scopes, Because())
+        there = self._scope.narrowed(user=destination, space=None)
+        here = self._scope.narrowed(user=origin, space=None)
+        return await self._backend.merge_users(there, here, Because())
 
-    async def export(
-        self, path: str, *, user: str | None = None, everything: bool = False
-    ) -> int:
+    async def export(self, path: str, *, user: str | None = None, everything: bool = False) -> int:
         """Write this scope, a `user`, or `everything` to a JSONL file; how many lines.
 
         >>> memory.export("ana.jsonl", user="ana")
@@ -421,254 +403,5 @@ class AsyncMemory:
         return await self._backend.stats(self._scope)
 
 
-class AsyncConversation:
-    """A conversation and its messages, kept verbatim and in order."""
-
-    def __init__(
-        self,
-        backend: Backend,
-        scope: Scope,
-        id: str | None,
-        kind: str,
-        metadata: Mapping[str, Any],
-        expires_at: Moment | None,
-    ) -> None:
-        self._backend = backend
-        self._scope = scope
-        self._asked = (id, kind, metadata, expires_at)
-        self._record: SessionRecord | None = None
-
-    async def __aenter__(self) -> Self:
-        await self.open()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        return None
-
-    async def open(self) -> SessionRecord:
-        """Begin the conversation or come back to it; done by the first message as well."""
-        if self._record is None:
-            record = await self._backend.open_session(self._scope, *self._asked)
-            self._scope = self._scope.narrowed(session=record.id)
-            self._record = record
-        return self._record
-
-    async def add(
-        self,
-        role: str,
-        text: str,
-        *,
-        key: str | None = None,
-        vector: Sequence[float] | None = None,
-        **fields: Unpack[Fields],
-    ) -> Remembered:
-        """Add a message.
-
-        >>> chat.add("user", "hi", speaker="Ana", occurred_at="2026-03-01T09:00")
-        """
-        await self.open()
-        new = NewMemory(text, message_fields(role, fields), key, vector)
-        return await self._backend.remember(self._scope, new, Because())
-
-    async def add_many(
-        self, messages: Sequence[Mapping[str, Any]], *, atomic: bool = True
-    ) -> Batch:
-        """Add messages in one transaction; each a mapping with `role`, `text` and more."""
-        await self.open()
-        drafts: list[NewMemory] = []
-        for message in messages:
-            draft = _draft(message)
-            rest = {name: value for name, value in draft.fields.items() if name != "role"}
-            fields = message_fields(draft.fields.get("role"), rest)
-            drafts.append(NewMemory(draft.text, fields, draft.key, draft.vector))
-        return await self._backend.remember_many(self._scope, drafts, Because(), atomic=atomic)
-
-    async def messages(self, *, last: int | None = None) -> Sequence[MemoryRecord]:
-        """The messages in order: all of them, or the last few."""
-        record = await self.open()
-        return await self._backend.messages(self._scope, record.id, last=last)
-
-    async def recall(self, question: str, *, limit: int = 10) -> Recall:
-        """Search the memories of this conversation alone."""
-        await self.open()
-        scope = self._scope.narrowed(only_session=True)
-        return await self._backend.recall(scope, Question(question, limit))
-
-
-class AsyncGrouping:
-    """A named set of memories."""
-
-    def __init__(self, backend: Backend, scope: Scope, name: str) -> None:
-        self._backend = backend
-        self._scope = scope
-        self._name = name
-
-    async def make(self, description: str | None = None) -> Group:
-        """Make sure that the group exists, even while it is empty."""
-        return await self._backend.make_group(self._scope, self._name, description)
-
-    async def add(self, id: Which) -> bool:
-        """Put a memory into the group; False if it was in it already."""
-        group = await self.make()
-        return await self._backend.set_member(self._scope, group.id, _memory(id), present=True)
-
-    async def remove(self, id: Which) -> bool:
-        """Take a memory out of the group; False if it was not in it."""
-        return await self._backend.set_member(
-            self._scope, self._name, _memory(id), present=False
-        )
-
-    async def members(self) -> Sequence[MemoryRecord]:
-        """The memories of the group, in the order they were added."""
-        return await self._backend.members(self._scope, self._name)
-
-
-class AsyncProfileCategory:
-    """One category of a person's profile: keyed JSON with a history."""
-
-    def __init__(self, backend: Backend, scope: Scope, category: str) -> None:
-        self._backend = backend
-        self._scope = scope
-        self._category = category
-
-    async def get(self) -> Profile:
-        """What is known, and its version."""
-        return await self._backend.profile(self._scope, self._category)
-
-    async def merge(
-        self,
-        data: Mapping[str, Any],
-        *,
-        if_version: int | None = None,
-        actor: str | None = None,
-        reason: str | None = None,
-    ) -> Profile:
-        """Merge deeply: objects key by key, lists united in order, None removes its key."""
-        return await self._backend.write_profile(
-            self._scope,
-            self._category,
-            "merge",
-            data,
-            Because(actor, reason),
-            if_version=if_version,
-        )
-
-    async def replace(
-        self,
-        data: Mapping[str, Any],
-        *,
-        if_version: int | None = None,
-        actor: str | None = None,
-        reason: str | None = None,
-    ) -> Profile:
-        """Put this in place of what was known."""
-        return await self._backend.write_profile(
-            self._scope,
-            self._category,
-            "replace",
-            data,
-            Because(actor, reason),
-            if_version=if_version,
-        )
-
-    async def remove(self, *path: str) -> Profile:
-        """Remove one key, however deep: `remove("food", "avoid")`."""
-        return await self._backend.write_profile(
-            self._scope, self._category, "remove", path, Because(), if_version=None
-        )
-
-    async def clear(self) -> Profile:
-        """Remove everything in the category; its history stays until the person is forgotten."""
-        return await self._backend.write_profile(
-            self._scope, self._category, "clear", {}, Because(), if_version=None
-        )
-
-    async def history(self) -> Sequence[Profile]:
-        """Every version of the category, oldest first, the present one last."""
-        return await self._backend.past_profiles(self._scope, self._category)
-
-
-class AsyncItems:
-    """Items of a category: memories with a key, a status of their own and a priority."""
-
-    def __init__(self, backend: Backend, scope: Scope, category: str) -> None:
-        self._backend = backend
-        self._scope = scope
-        self._category = category
-
-    async def create(
-        self, key: str, content: str, *, status: str | None = None, priority: int | None = None
-    ) -> MemoryRecord:
-        """Create an item; ConflictError if the key is taken."""
-        fields = _item_fields(content, status, priority)
-        return await self._backend.put_item(
-            self._scope, self._category, key, fields, Because(), create_only=True
-        )
-
-    async def upsert(
-        self, key: str, content: str, *, status: str | None = None, priority: int | None = None
-    ) -> MemoryRecord:
-        """Create an item or change the one with this key; what is not given stays as it was."""
-        fields = _item_fields(content, status, priority)
-        return await self._backend.put_item(
-            self._scope, self._category, key, fields, Because(), create_only=False
-        )
-
-    async def update(self, id: Which, **fields: Any) -> MemoryRecord:
-        """Change `content`, `status` or `priority` of an item; `priority=None` clears it."""
-        return await self._backend.change_item(
-            self._scope, self._category, _memory(id), fields, Because()
-        )
-
-    async def get(self, id: Which) -> MemoryRecord:
-        """An item by its id."""
-        return await self._backend.item(self._scope, self._category, _memory(id))
-
-    async def list(self, *, status: str | None = None, limit: int = 100) -> Sequence[MemoryRecord]:
-        """The items, most urgent first."""
-        return await self._backend.items(
-            self._scope, self._category, status=status, limit=limit
-        )
-
-
-def _item_fields(content: str, status: str | None, priority: int | None) -> dict[str, Any]:
-    given = {"content": content, "status": status, "priority": priority}
-    return {name: value for name, value in given.items() if value is not None}
-
-
-def _draft(item: str | Mapping[str, Any]) -> NewMemory:
-    """An item of a batch: a text, or a mapping of a text and whatever else is known."""
-    if isinstance(item, str):
-        return NewMemory(item)
-    if not isinstance(item, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ValidationError(f"an item is a text or a mapping, not {item!r:.80}", field="items")
-    fields = {name: value for name, value in item.items() if name not in ("text", "key", "vector")}
-    return NewMemory(item.get("text", ""), fields, item.get("key"), item.get("vector"))
-
-
-def _memory(which: Which) -> str:
-    return require(which, MEMORY, field="id")
-
-
-def _selection(
-    where: Filter | None,
-    kind: str | None,
-    tags: Sequence[str] | None,
-    status: Sequence[str] | str | None,
-    as_of: Moment | None,
-    known_at: Moment | None,
-) -> Selection:
-    """A filter and the shorthands for the most common ones, as one."""
-    parts: list[Filter] = [] if where is None else [where]
-    if kind is not None:
-        parts.append({"kind": kind})
-    if tags is not None:
-        parts += [{"tags": {"contains": tag}} for tag in tags]
-    joined = None if not parts else parts[0] if len(parts) == 1 else {"and": parts}
-    statuses = [status] if isinstance(status, str) else status
-    return Selection(joined, statuses, as_of, known_at)
-
-
 def _silent(doing: str, done: int, total: int | None) -> None:
     """Progress that nobody wants to see."""
-

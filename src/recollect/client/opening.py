@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from recollect.ports.backend import Backend
 
 
-def open_backend(url: str, *, threaded: bool, **options: Any) -> "tuple[Backend, Scope]":
+def open_backend(url: object, *, threaded: bool, **options: Any) -> "tuple[Backend, Scope]":
     """A backend for a file, loaded only now, and the scope of the local user."""
     if not isinstance(url, str) or not url.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValidationError(f"the path or URL of the memory is missing: {url!r}", field="url")

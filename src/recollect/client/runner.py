@@ -1,26 +1,37 @@
-"""Three ways to run the one async engine. The first is the caller's own loop; here are the others."""
+"""Three ways to run the one async engine, and nothing of what it does.
+
+In the caller's loop, `OffLoop` keeps a local store's work away from that loop. Without a loop,
+`Inline` steps through a coroutine that never suspends, and `LoopThread` runs one that does.
+"""
 
 import asyncio
 import contextvars
+import os
 import threading
-from collections.abc import Coroutine
-from concurrent.futures import Future
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
-from recollect.domain.errors import InternalError
+from recollect.domain.errors import ClosedError, InternalError
+from recollect.ports.store import Store
 
 T = TypeVar("T")
+#: Threads that an async memory uses for its file; writes of several tasks share commits.
+FILE_THREADS = 4
+LIED = "a port that declares `inline = True` suspended; it must declare `inline = False`"
+#: What asyncio says to a coroutine that asks for a loop where there is none.
+NO_LOOP = "no running event loop"
 
 
 class Runner(Protocol):
-    """Runs a coroutine to its end from synchronous code."""
+    """Runs coroutines to their end from synchronous code."""
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """The coroutine's answer."""
         ...
 
-    def close(self) -> None:
-        """Release what the runner holds."""
+    def close(self, last: Coroutine[Any, Any, None]) -> None:
+        """Run one last coroutine, then release what the runner holds; idempotent."""
         ...
 
 
@@ -34,62 +45,150 @@ class Inline:
         except StopIteration as done:
             answer: T = done.value
             return answer
+        except RuntimeError as exc:
+            if str(exc) != NO_LOOP:
+                raise
+            raise InternalError(LIED) from exc
         coroutine.close()
-        raise InternalError(
-            "a port that declares `inline = True` suspended; it must declare `inline = False`"
-        )
+        raise InternalError(LIED)
 
-    def close(self) -> None:
-        """Nothing is held."""
+    def close(self, last: Coroutine[Any, Any, None]) -> None:
+        """Run one last coroutine; nothing is held."""
+        self.run(last)
 
 
 class LoopThread:
     """Runs coroutines on one background loop, for ports that do real I/O.
 
-    Works inside a running loop and from several threads; context variables of the caller are seen.
-    An interrupt (Ctrl-C) cancels the coroutine before it reaches the caller.
+    Works inside a running loop and from several threads. Context variables pass both ways. An
+    interrupt (Ctrl-C) cancels the coroutine and waits for its end before it reaches the caller.
     """
 
     def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
+        self._process = os.getpid()
+        self._closing = threading.Lock()
+        self._closed = False
+        started = threading.Event()
         self._thread = threading.Thread(
-            target=self._loop.run_forever, name="recollect-loop", daemon=True
+            target=self._serve, args=(started,), name="recollect-loop", daemon=True
         )
         self._thread.start()
+        started.wait()
+
+    def _serve(self, started: threading.Event) -> None:
+        # asyncio's Runner cancels, on its way out, whatever still runs, and waits for it.
+        with asyncio.Runner() as runner:
+            self._loop = runner.get_loop()
+            started.set()
+            self._loop.run_forever()
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """The coroutine's answer."""
         context = contextvars.copy_context()
-        future: Future[T] = Future()
+        ended = threading.Event()
+        tasks: list[asyncio.Task[T]] = []
 
         def begin() -> None:
             task = self._loop.create_task(coroutine, context=context)
-            task.add_done_callback(lambda done: _settle(done, future))
+            task.add_done_callback(lambda _: ended.set())
             tasks.append(task)
 
-        tasks: list[asyncio.Task[T]] = []
-        self._loop.call_soon_threadsafe(begin)
         try:
-            return future.result()
-        except BaseException as exc:
-            if not future.done():
-                self._loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
-            raise exc.with_traceback(None) if future.done() else exc from exc.__cause__
+            self._submit(begin)
+        except (ClosedError, InternalError):
+            coroutine.close()
+            raise
+        try:
+            ended.wait()
+        finally:
+            if not ended.is_set():  # a signal interrupted the wait
+                self._loop.call_soon_threadsafe(lambda: tasks[0].cancel())
+                ended.wait()
+        _take_over(context)
+        # The task is asked, not a future of another thread, so that the traceback leads from
+        # here straight into the coroutine.
+        if tasks[0].cancelled() and self._closed:
+            raise ClosedError("the memory was closed while this was under way; open it again")
+        return tasks[0].result()
 
-    def close(self) -> None:
-        """Stop the loop and its thread."""
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._loop.stop)
+    def _submit(self, begin: Callable[[], None]) -> None:
+        _require_same_process(self._process)
+        if threading.current_thread() is self._thread:
+            raise InternalError("a port called back into the memory that waits for it")
+        with self._closing:  # what is submitted before the loop stops is cancelled, never lost
+            if self._closed:
+                raise ClosedError("the memory is closed; open it again")
+            self._loop.call_soon_threadsafe(begin)
+
+    def close(self, last: Coroutine[Any, Any, None]) -> None:
+        """Run one last coroutine, then stop the loop and its thread."""
+        if self._closed or os.getpid() != self._process:
+            last.close()
+            return
+        try:
+            self.run(last)
+        finally:
+            with self._closing:
+                self._closed = True
+                self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
-            self._loop.close()
 
 
-def _settle(task: asyncio.Task[T], future: Future[T]) -> None:
-    if task.cancelled():
-        future.cancel()
-        return
-    error = task.exception()
-    if error is not None:
-        future.set_exception(error)
-    else:
-        future.set_result(task.result())
+class OffLoop:
+    """A local store used from an event loop: its operations run in threads of their own.
+
+    A task that is cancelled stops waiting; an operation that has begun still ends, and its write
+    either happened wholly or not at all. A retry with the same key tells which.
+    """
+
+    inline = False
+
+    def __init__(self, store: Store) -> None:
+        self.durability = store.durability
+        self._store = store
+        self._threads = ThreadPoolExecutor(FILE_THREADS, thread_name_prefix="recollect-file")
+        self._process = os.getpid()
+        self._closed = False
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        operation = getattr(self._store, name)
+
+        async def in_thread(*args: Any, **kwargs: Any) -> Any:
+            _require_same_process(self._process)
+            if self._closed:
+                raise ClosedError("the memory is closed; open it again")
+            return await self._in_thread(lambda: operation(*args, **kwargs))
+
+        return in_thread
+
+    async def close(self) -> None:
+        """Close the store, then let the threads go."""
+        if self._closed or os.getpid() != self._process:
+            return
+        self._closed = True
+        try:
+            await self._in_thread(self._store.close)
+        finally:
+            self._threads.shutdown(wait=False)
+
+    async def _in_thread(self, operation: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        context = contextvars.copy_context()
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(
+            self._threads, lambda: context.run(lambda: Inline().run(operation()))
+        )
+
+
+def _require_same_process(process: int) -> None:
+    """Threads do not survive a fork; without this check the child would wait for them forever."""
+    if os.getpid() != process:
+        raise ClosedError(
+            "the memory was opened before this process was forked; open it again in the child"
+        )
+
+
+def _take_over(context: contextvars.Context) -> None:
+    """Set the context variables that a coroutine set, as if it had run in place."""
+    for variable, value in context.items():
+        if variable.get(context) is not value:
+            variable.set(value)

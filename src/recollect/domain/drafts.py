@@ -21,6 +21,7 @@ from recollect.domain.limits import (
     TAGS_MAX,
     TEXT_BYTES_MAX,
     at_most,
+    share,
     whole,
 )
 from recollect.domain.records import (
@@ -39,15 +40,14 @@ from recollect.domain.scopes import Scope, check_characters, check_name
 Moment = datetime | date | str
 
 
-class Fields(TypedDict, total=False):
-    """Everything that may be said about a memory besides its text."""
+class MessageFields(TypedDict, total=False):
+    """Everything that may be said about a message besides its role and text."""
 
     kind: str
     tier: str
     status: str
     importance: float
     agent: str | None
-    role: str | None
     speaker: str | None
     parent: Any
     item_key: str | None
@@ -62,6 +62,12 @@ class Fields(TypedDict, total=False):
     expires_at: Moment | None
     tags: Sequence[str]
     metadata: Mapping[str, Any]
+
+
+class Fields(MessageFields, total=False):
+    """Everything that may be said about a memory besides its text."""
+
+    role: str | None
 
 
 def check_text(value: object) -> str:
@@ -84,7 +90,7 @@ def check_json(value: object, *, field: str, bytes_max: int) -> JsonObject:
         )
     _check_json_value(value, field, 1)
     try:
-        text = compact(dict(value))  # pyright: ignore[reportUnknownArgumentType]
+        text = compact(dict(value))
     except (TypeError, ValueError) as exc:
         raise ValidationError(f"{field} cannot be written as JSON: {exc}", field=field) from exc
     at_most(len(text.encode()), bytes_max, name=_limit_name(bytes_max), field=field)
@@ -132,12 +138,6 @@ def _one_of(value: object, allowed: type[Tier | Status | Source | Trust], field:
     return str(value)
 
 
-def _importance(value: object, field: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise ValidationError(f"{field} must be a number from 0 to 1, not {value!r:.80}", field=field)
-    return float(value)
-
-
 def _name(value: object, field: str) -> str:
     return check_name(value, field=field)
 
@@ -178,7 +178,7 @@ _CHECKS: dict[str, Callable[[Any, str], Any]] = {
     "kind": _name,
     "tier": lambda value, field: _one_of(value, Tier, field),
     "status": lambda value, field: _one_of(value, Status, field),
-    "importance": _importance,
+    "importance": lambda value, field: share(value, field=field),
     "agent": _name,
     "role": _name,
     "speaker": _name,

@@ -122,7 +122,7 @@ class StorageUnavailable(StorageError):
 
 
 class StorageFull(StorageError):
-    """No space is left. Nothing was stored; reads still work, and writes will when there is room."""
+    """No space is left. Nothing was stored; reads work, and writes will when there is room."""
 
     code, http_status = "storage-full", 507
 

@@ -237,8 +237,8 @@ def _value(condition: Compare, record: MemoryRecord) -> Any:
     for part in condition.path:
         if not isinstance(value, dict) or part not in value:
             return None
-        value = value[part]  # pyright: ignore[reportUnknownVariableType]
-    return value  # pyright: ignore[reportUnknownVariableType]
+        value = value[part]
+    return value
 
 
 def _holds(condition: Compare, actual: Any) -> bool:

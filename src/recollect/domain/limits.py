@@ -32,6 +32,15 @@ def at_most(size: int, limit: int, *, name: str, field: str) -> None:
         raise PayloadTooLarge(f"{field} is {size:,}, over {name} = {limit:,}", field=field)
 
 
+def share(value: object, *, field: str) -> float:
+    """A number from 0 to 1; booleans and NaN are none."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise ValidationError(
+            f"{field} must be a number from 0 to 1, not {value!r:.80}", field=field
+        )
+    return float(value)
+
+
 def whole(value: object, low: int, high: int, *, field: str) -> int:
     """A whole number within bounds; booleans are not numbers here."""
     if not isinstance(value, int) or isinstance(value, bool):

@@ -36,7 +36,7 @@ def remove_path(base: JsonObject, path: tuple[str, ...]) -> JsonObject:
     for part in path[:-1]:
         node = node.get(part) if isinstance(node, dict) else None
     if isinstance(node, dict):
-        node.pop(path[-1], None)  # pyright: ignore[reportUnknownMemberType]
+        node.pop(path[-1], None)
     return result
 
 
@@ -47,10 +47,10 @@ def _merge_into(target: JsonObject, patch: JsonObject) -> None:
         elif isinstance(value, dict):
             below = target.get(key)
             target[key] = below if isinstance(below, dict) else {}
-            _merge_into(target[key], value)  # pyright: ignore[reportUnknownArgumentType]
+            _merge_into(target[key], value)
         elif isinstance(value, list):
             below = target.get(key)
-            target[key] = _united(below if isinstance(below, list) else [], value)  # pyright: ignore
+            target[key] = _united(below if isinstance(below, list) else [], value)
         else:
             target[key] = value
 

@@ -29,7 +29,8 @@ class Stamp:
 @dataclass(frozen=True, slots=True)
 class Entry:
     """What the indexes hold of one text: its terms in order, as packed 64-bit numbers, and
-    perhaps its vector as little-endian float32 of unit length, in a named embedding space."""
+    perhaps its vector as little-endian float32 of unit length, in a named embedding space.
+    """
 
     terms: bytes
     vector: bytes | None = None

@@ -57,7 +57,8 @@ class Scan:
 @dataclass(frozen=True, slots=True)
 class Search:
     """What to look for: term numbers, and perhaps a vector in a space; the `breadth` nearest
-    vectors join the memories that hold any of the terms."""
+    vectors join the memories that hold any of the terms.
+    """
 
     view: View
     terms: tuple[int, ...]

@@ -123,7 +123,7 @@ class MemoryRecord:
 
     @property
     def begins(self) -> datetime:
-        """When it began to be true: said outright, else when it happened, else when we learned it."""
+        """When it began to be true: as said, else when it happened, else when we learned it."""
         return self.valid_from or self.occurred_at or self.created_at
 
     def true_at(self, moment: datetime) -> bool:
@@ -138,7 +138,7 @@ class MemoryRecord:
             if isinstance(value, datetime):
                 value = times.iso(value)
             elif isinstance(value, tuple):
-                value = list(value)  # type: ignore[arg-type]
+                value = list(value)
             out[name] = value
         out["user"], out["space"] = self.user, self.space
         return out

@@ -8,7 +8,7 @@ from recollect.domain import times
 from recollect.domain.drafts import check_fields, check_json, check_text
 from recollect.domain.errors import ValidationError
 from recollect.domain.ids import MEMORY, require
-from recollect.domain.limits import METADATA_BYTES_MAX, PROFILE_BYTES_MAX
+from recollect.domain.limits import METADATA_BYTES_MAX, PROFILE_BYTES_MAX, share
 from recollect.domain.operations import OpenSession, Operation, Remember, SetLink, WriteProfile
 from recollect.domain.records import JsonObject, MemoryRecord, Verification
 from recollect.domain.requests import Because
@@ -119,9 +119,11 @@ class Carrying(Core):
             category = check_name(line["category"], field="category")
             return WriteProfile(stamp, scope.home, category, "merge", data)
         if kind == "link":
-            ends = [require(line[end], MEMORY, field=end) for end in ("source", "target")]
+            source = require(line["source"], MEMORY, field="source")
+            target = require(line["target"], MEMORY, field="target")
             name = check_name(line["kind"], field="kind")
-            return SetLink(stamp, *ends, name, float(line["strength"]), scope.places)
+            strength = share(line["strength"], field="strength")
+            return SetLink(stamp, source, target, name, strength, scope.places)
         raise ValidationError(f"a line of unknown type {kind!r:.80}; is this an export?")
 
     async def _embed_all(self, operations: list[Operation]) -> None:
@@ -199,9 +201,7 @@ def _mentions(line: JsonObject, target: Scope, erased: set[str]) -> bool:
 
 def _record(scope: Scope, line: JsonObject, now: Any) -> MemoryRecord:
     """A record from a line of an export."""
-    settable = {
-        name: line[name] for name in _SETTABLE if name in line and line[name] is not None
-    }
+    settable = {name: line[name] for name in _SETTABLE if name in line and line[name] is not None}
     restored = {name: line[name] for name in _RESTORED if line.get(name) is not None}
     learned = line.get("created_at")
     created = now if learned is None else times.show(times.parse(learned, field="created_at"))

@@ -52,9 +52,7 @@ class Conversing(Core):
         """All sessions of the scope's place, newest first."""
         return await self._store.sessions(scope.home)
 
-    async def messages(
-        self, scope: Scope, session: str, *, last: int | None
-    ) -> list[MemoryRecord]:
+    async def messages(self, scope: Scope, session: str, *, last: int | None) -> list[MemoryRecord]:
         """The messages of a session in the order they were said: all of them, or the last few."""
         if last is not None:
             whole(last, 1, LIST_LIMIT_MAX, field="last")

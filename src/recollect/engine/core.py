@@ -132,9 +132,7 @@ class Core:
             )
         return self._embedder.space
 
-    async def _embed(
-        self, texts: Sequence[str], purpose: Purpose
-    ) -> NDArray[np.float32] | None:
+    async def _embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32] | None:
         """Vectors of unit length; None when there is no embedder or it does not answer."""
         if self._embedder is None or not texts:
             return None
@@ -165,7 +163,9 @@ def given_vector(vector: Any) -> NDArray[np.float32]:
     try:
         array = np.asarray(vector, dtype=np.float32)
     except (TypeError, ValueError) as exc:
-        raise ValidationError(f"the vector is not a list of numbers: {exc}", field="vector") from exc
+        raise ValidationError(
+            f"the vector is not a list of numbers: {exc}", field="vector"
+        ) from exc
     if array.ndim != 1:
         raise ValidationError(
             f"the vector must be one list of numbers, not an array of {array.ndim} dimensions",
@@ -199,5 +199,3 @@ def _statuses(names: Sequence[str] | None) -> tuple[str, ...] | None:
     if not names:
         raise ValidationError("the list of statuses is empty; leave it out", field="status")
     return tuple(names)
-
-

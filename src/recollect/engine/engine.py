@@ -9,7 +9,5 @@ from recollect.engine.relating import Relating
 from recollect.engine.revising import Revising
 
 
-class Engine(
-    Itemising, Recalling, Relating, Conversing, Revising, Erasing, Carrying
-):
+class Engine(Itemising, Recalling, Relating, Conversing, Revising, Erasing, Carrying):
     """Implements `ports.backend.Backend` on a store."""

@@ -58,9 +58,7 @@ class Erasing(Core):
         if missing:
             raise NotFound(f"no memory {missing[0]} in this scope; nothing was erased")
 
-    async def merge_users(
-        self, scope: Scope, origin: Scope, because: Because
-    ) -> Mapping[str, int]:
+    async def merge_users(self, scope: Scope, origin: Scope, because: Because) -> Mapping[str, int]:
         """Move everything of one person's place to another's, for instance after a sign-in.
 
         Where both say something about the same profile key, the destination's word stands.

@@ -54,7 +54,7 @@ class Itemising(Remembering):
         )
 
     async def item(self, scope: Scope, category: str, id: str) -> MemoryRecord:
-        """An item by its id: NotFound if there is none, PermissionDenied if it is somebody else's."""
+        """An item by its id: NotFound without one, PermissionDenied if it is somebody else's."""
         kind, _ = items.category(category)
         for place in await self._store.places(scope.tenant):
             found = await self._store.get([id], self._at(place))

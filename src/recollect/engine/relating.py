@@ -11,6 +11,7 @@ from recollect.domain.limits import (
     LIST_LIMIT_MAX,
     TREE_DEPTH_MAX,
     at_most,
+    share,
     whole,
 )
 from recollect.domain.operations import SetGroup, SetLink, SetMember
@@ -66,16 +67,8 @@ class Relating(Core):
         check_name(kind, field="kind")
         if source == target:
             raise ValidationError("a memory cannot be linked to itself", field="target")
-        if strength is not None and (
-            isinstance(strength, bool)
-            or not isinstance(strength, int | float)  # pyright: ignore[reportUnnecessaryIsInstance]
-            or not 0 <= strength <= 1
-        ):
-            raise ValidationError(
-                f"strength must be a number from 0 to 1, not {strength!r}", field="strength"
-            )
+        weight = None if strength is None else share(strength, field="strength")
         stamp = self._stamp("unlink" if strength is None else "link", NOBODY)
-        weight = None if strength is None else float(strength)
         op = SetLink(stamp, source, target, kind, weight, scope.places)
         return (await self._store.apply([op]))[0]
 

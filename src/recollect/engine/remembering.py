@@ -20,7 +20,6 @@ from recollect.domain.limits import (
 from recollect.domain.operations import (
     Alter,
     Enqueue,
-
     Once,
     Operation,
     Remember,
@@ -167,9 +166,7 @@ class Remembering(Core):
         alter = Alter(stamp, id, (scope.home,), changes, expect, entry)
         return (await self._store.apply([alter]))[0]
 
-    async def correct(
-        self, scope: Scope, id: str, new: NewMemory, because: Because
-    ) -> Remembered:
+    async def correct(self, scope: Scope, id: str, new: NewMemory, because: Because) -> Remembered:
         """Supersede a memory: the old one stays, closed and linked to the new one.
 
         The new one takes over what was said about the old one unless told otherwise. The old one
@@ -184,9 +181,7 @@ class Remembering(Core):
         since = begins.get("valid_from") or begins.get("occurred_at") or times.show(stamp.at)
         fields = {**_inherited(old), "valid_from": since, **new.fields}
         home = replace(scope, session=old.session) if old.session != scope.session else scope
-        record = new_record(
-            self._new_id(ids.MEMORY), home, new.text, fields, times.show(stamp.at)
-        )
+        record = new_record(self._new_id(ids.MEMORY), home, new.text, fields, times.show(stamp.at))
         record = replace(record, place=old.place)
         vectors = await self._vectors([new], {0: record})
         closing = {
@@ -222,9 +217,7 @@ def replace_salt(stamp: Stamp, salt: bytes) -> Stamp:
 def _check_key(key: str | None) -> None:
     if key is not None:
         check_name(key, field="key")
-        at_most(
-            len(key), IDEMPOTENCY_KEY_CHARS_MAX, name="IDEMPOTENCY_KEY_CHARS_MAX", field="key"
-        )
+        at_most(len(key), IDEMPOTENCY_KEY_CHARS_MAX, name="IDEMPOTENCY_KEY_CHARS_MAX", field="key")
 
 
 def _once(item: NewMemory, record: MemoryRecord) -> Once | None:
@@ -239,5 +232,3 @@ def _inherited(old: MemoryRecord) -> dict[str, Any]:
     """What a correction takes over from the memory it corrects."""
     names = ("kind", "tier", "importance", "parent", "role", "speaker", "tags", "metadata")
     return {name: getattr(old, name) for name in (*names, "occurred_at", "source", "trust")}
-
-

@@ -86,7 +86,9 @@ class Revising(Core):
 
     async def _profile_reversal(self, scope: Scope, change: Change, stamp: Stamp) -> Operation:
         category = change.event.subject.partition(":")[2]
-        versions = {one.version: one for one in await self._store.past_profiles(scope.home, category)}
+        versions = {
+            one.version: one for one in await self._store.past_profiles(scope.home, category)
+        }
         made = change.event.version or 0
         if made not in versions or max(versions) != made:
             raise ConflictError(

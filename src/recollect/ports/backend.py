@@ -88,9 +88,7 @@ class Backend(Protocol):
         """Change fields."""
         ...
 
-    async def correct(
-        self, scope: Scope, id: str, new: NewMemory, because: Because
-    ) -> Remembered:
+    async def correct(self, scope: Scope, id: str, new: NewMemory, because: Because) -> Remembered:
         """Supersede a memory by a new one."""
         ...
 
@@ -225,9 +223,7 @@ class Backend(Protocol):
         """Erase."""
         ...
 
-    async def merge_users(
-        self, scope: Scope, origin: Scope, because: Because
-    ) -> Mapping[str, int]:
+    async def merge_users(self, scope: Scope, origin: Scope, because: Because) -> Mapping[str, int]:
         """Move everything of one scope's place into another's."""
         ...
 

@@ -81,9 +81,7 @@ class Store(Protocol):
         """`full` when an acknowledged write survives a power cut, else `relaxed`."""
         ...
 
-    async def apply(
-        self, operations: Sequence[Operation], *, atomic: bool = True
-    ) -> list[Any]:
+    async def apply(self, operations: Sequence[Operation], *, atomic: bool = True) -> list[Any]:
         """Execute operations in one transaction and answer each in order.
 
         With `atomic` the first failure undoes everything and is raised. Without, a failed
@@ -198,4 +196,3 @@ class Store(Protocol):
     async def close(self) -> None:
         """Flush, release and forget everything; idempotent."""
         ...
-

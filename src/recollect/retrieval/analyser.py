@@ -139,5 +139,5 @@ def _hashed(term: str) -> bytes:
 
 def _stop_words(language: str) -> list[str]:
     name = f"stopwords_{language}.txt"
-    listed = files(__package__) / "language" / name
+    listed = files("recollect.retrieval") / "language" / name
     return listed.read_text(encoding="utf-8").split() if listed.is_file() else []

@@ -25,4 +25,5 @@ def scores(candidates: Candidates) -> NDArray[np.float32]:
     damping = K1 * (1 - B + B * length)
     counts = candidates.counts
     weight = rarity(candidates.total, candidates.holding)
-    return (counts * (K1 + 1) / (counts + damping[:, None])) @ weight
+    saturated = counts * (K1 + 1) / (counts + damping[:, None])
+    return (saturated @ weight).astype(np.float32)

@@ -133,7 +133,7 @@ class Committer:
 
 
 def _told_to(ticket: Ticket, own: Ticket, error: BaseException) -> BaseException:
-    """What a waiting caller hears: the error itself, or that whoever wrote for it was interrupted."""
+    """What a waiting caller hears: the error, or that whoever wrote for it was interrupted."""
     if ticket is own or isinstance(error, RecollectError):
         return error
     return StorageUnavailable("the write was interrupted and not stored; try again")

@@ -5,20 +5,22 @@ from typing import Any
 from recollect.domain import times
 from recollect.domain.filters import FIELDS, JSON, TAGS, TEXT, All, AnyOf, Compare, Filter, Not
 from recollect.domain.queries import View
-from recollect.domain.records import Status
+from recollect.domain.records import Status, compact
 from recollect.storage.sqlite.rows import json_list
+from recollect.storage.sqlite.sql import read
 
 Condition = tuple[str, list[Any]]
 
 _COLUMNS = {name: f"m.{name}" for name in FIELDS} | {"access_count": "coalesce(a.count, 0)"}
 _ORDER = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
-#: The JSON types that a value of each Python type may equal.
-_JSON_TYPES = {bool: "('true', 'false')", int: "('integer', 'real')", str: "('text')"}
+SQL = read("conditions.sql")
 
 
 def of_view(view: View, place_numbers: list[int]) -> Condition:
-    """What a row must fulfil to be shown by a view of the present, or of the present rows of
-    the past: the earlier versions that a past view needs are read apart."""
+    """What a row must fulfil to be shown by a view.
+
+    The earlier versions that a view of the past needs too are read apart.
+    """
     parts: list[Condition] = [
         ("m.place IN (SELECT value FROM json_each(?))", [json_list(place_numbers)])
     ]
@@ -91,7 +93,7 @@ def _compare(condition: Compare, operator: str, value: Any) -> Condition:
         return _compare_json(condition, operator, value)
     column = _COLUMNS[condition.field]
     if condition.type == TAGS:
-        return _compare_tags(column, operator, value)
+        return _compare_tags(operator, value)
     if operator == "exists":
         return f"({column} IS {'NOT ' if value else ''}NULL)", []
     if operator == "contains":
@@ -105,43 +107,34 @@ def _compare(condition: Compare, operator: str, value: Any) -> Condition:
     return f"(coalesce({column} {_ORDER[operator]} ?, 0))", [value]
 
 
-def _compare_tags(column: str, operator: str, value: Any) -> Condition:
+def _compare_tags(operator: str, value: Any) -> Condition:
     if operator == "exists":
-        return f"({column} {'<>' if value else '='} '[]')", []
+        return f"(m.tags {'<>' if value else '='} '[]')", []
     if operator == "contains":
-        return f"(EXISTS (SELECT 1 FROM json_each({column}) AS t WHERE t.value IS ?))", [value]
-    return f"({column} = ?)", ["[]" if value is None else json_list([value]).replace(", ", ",")]
+        return f"({SQL['tags_hold']})", [value]
+    return "(m.tags = ?)", ["[]" if value is None else compact([value])]
 
 
 def _compare_json(condition: Compare, operator: str, value: Any) -> Condition:
     path = "$" + "".join(f'."{_quoted(part)}"' for part in condition.path)
-    kind, actual = "json_type(m.metadata, ?)", "json_extract(m.metadata, ?)"
     if operator == "exists":
-        return f"(coalesce({kind}, 'null') {'<>' if value else '='} 'null')", [path]
+        return f"({'' if value else 'NOT '}({SQL['json_is_there']}))", [path]
     if operator == "contains":
         return _json_contains(path, value)
     if value is None:
-        return f"(coalesce({kind}, 'null') = 'null')", [path]
-    types = _JSON_TYPES[_type_of(value)]
-    sign = "=" if operator == "eq" else _ORDER[operator]
-    return f"(coalesce({kind} IN {types} AND {actual} {sign} ?, 0))", [path, path, value]
+        return f"(NOT ({SQL['json_is_there']}))", [path]
+    name = "json_equals" if operator == "eq" else f"json_{operator}"
+    return f"({SQL[name]})", [path, _types_of(value), path, value]
 
 
 def _json_contains(path: str, value: Any) -> Condition:
     """A text holds a part; a list holds a value of the same type."""
-    listed = (
-        "(coalesce(json_type(m.metadata, ?), '') = 'array' AND EXISTS ("
-        "SELECT 1 FROM json_each(m.metadata, ?) AS t WHERE {}))"
-    )
     if value is None:
-        return listed.format("t.type = 'null'"), [path, path]
-    test = f"t.type IN {_JSON_TYPES[_type_of(value)]} AND t.atom = ?"
-    sql, values = listed.format(test), [path, path, value]
-    if isinstance(value, str):
-        text = "coalesce(json_type(m.metadata, ?) = 'text' AND "
-        text += "instr(json_extract(m.metadata, ?), ?) > 0, 0)"
-        return f"({sql} OR {text})", [*values, path, path, value]
-    return sql, values
+        return f"({SQL['json_list_holds_null']})", [path, path]
+    listed = (f"({SQL['json_list_holds']})", [path, path, _types_of(value), value])
+    if not isinstance(value, str):
+        return listed
+    return _joined(" OR ", [listed, (f"({SQL['json_text_holds']})", [path, path, value])])
 
 
 def _quoted(part: str) -> str:
@@ -149,10 +142,11 @@ def _quoted(part: str) -> str:
     return part.replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _type_of(value: Any) -> type:
+def _types_of(value: Any) -> str:
+    """The JSON types that a value may equal, as a JSON list."""
     if isinstance(value, bool):
-        return bool
-    return str if isinstance(value, str) else int
+        return '["true","false"]'
+    return '["text"]' if isinstance(value, str) else '["integer","real"]'
 
 
 def _joined(word: str, parts: list[Condition]) -> Condition:

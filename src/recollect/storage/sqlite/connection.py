@@ -1,6 +1,6 @@
 """Connections to one SQLite file: how they are opened, and what their errors mean."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,8 +25,10 @@ def connect(
     path: str, *, durability: str = "full", vfs: str | None = None, readonly: bool = False
 ) -> apsw.Connection:
     """Open the file. Writers sync every commit unless durability is `relaxed`."""
-    flags = apsw.SQLITE_OPEN_READONLY if readonly else (
-        apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+    flags = (
+        apsw.SQLITE_OPEN_READONLY
+        if readonly
+        else (apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
     )
     with translated(f"open {path}"):
         connection = apsw.Connection(path, flags=flags, vfs=vfs, statementcachesize=256)
@@ -62,7 +64,7 @@ def create_private(path: str) -> None:
 
 
 @contextmanager
-def translated(doing: str) -> Iterator[None]:
+def translated(doing: str) -> Generator[None]:
     """Raise what SQLite reports as one of our errors, saying what was being done."""
     try:
         yield

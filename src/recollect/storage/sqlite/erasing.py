@@ -31,12 +31,12 @@ def erase(tx: Transaction, op: operations.Erase) -> dict[str, int]:
     tx.run("make_doomed")
     tx.run("clear_doomed")
     _collect(tx, op)
-    chosen = tx.run("doomed_count").get
+    chosen = tx.scalar("doomed_count")
     if op.cascade:
         _spread(tx, "doom_children")
-    beyond = tx.run("doomed_count").get
+    beyond = tx.scalar("doomed_count")
     _spread(tx, "doom_derived")
-    counts = {"memories": tx.run("doomed_count").get}
+    counts = {"memories": tx.scalar("doomed_count")}
     counts["children"] = beyond - chosen
     counts["derived"] = counts["memories"] - beyond
     _release_survivors(tx, op)
@@ -62,7 +62,7 @@ def _collect(tx: Transaction, op: operations.Erase) -> None:
     elif op.where is not None:
         chosen: list[int] = []
         for number in numbers:
-            for (row,) in tx.run("rows_of_place", number).fetchall():
+            for (row,) in tx.query("rows_of_place", number):
                 if matches(op.where, read_row(tx, row)[1]):
                     chosen.append(row)
         tx.run("doom_rows", rows.json_list(chosen))
@@ -71,21 +71,21 @@ def _collect(tx: Transaction, op: operations.Erase) -> None:
 def _spread(tx: Transaction, name: str) -> None:
     """Repeat until nothing more is reached."""
     while True:
-        before = tx.run("doomed_count").get
+        before = tx.scalar("doomed_count")
         tx.run(name)
-        if tx.run("doomed_count").get == before:
+        if tx.scalar("doomed_count") == before:
             return
 
 
 def _release_survivors(tx: Transaction, op: operations.Erase) -> None:
     """Children that stay move up to an ancestor that stays; successors that go are let go."""
-    doomed = {id for _, id, _ in tx.run("doomed_rows").fetchall()}
-    for row, parent in tx.run("orphans").fetchall():
+    doomed = {id for _, id, _ in tx.query("doomed_rows")}
+    for row, parent in tx.query("orphans"):
         above: str | None = parent
         while above is not None and above in doomed:
-            above = tx.run("parent_of", above).get
+            above = tx.scalar("parent_of", above)
         _amend(tx, op.stamp, row, parent=above)
-    for (row,) in tx.run("pointing_at_doomed").fetchall():
+    for (row,) in tx.query("pointing_at_doomed"):
         _amend(tx, op.stamp, row, superseded_by=None)
 
 
@@ -112,7 +112,7 @@ def _drop_rows(tx: Transaction, op: operations.Erase, counts: dict[str, int]) ->
         tx.event(op.stamp, place, "memory", row, version=version)
     # The events of this very erasure say nothing more than that it took place.
     tx.run("erase_event_details")
-    for place, listed in tx.run("doomed_by_place").fetchall():
+    for place, listed in tx.query("doomed_by_place"):
         sealing.drop_rows(tx.connection, place, json.loads(listed))
     for table in _HANGING:
         tx.run(f"erase_{table}")
@@ -121,14 +121,14 @@ def _drop_rows(tx: Transaction, op: operations.Erase, counts: dict[str, int]) ->
 
 
 def _doomed_versions(tx: Transaction) -> Iterable[tuple[int, int, int]]:
-    for row, _, place in tx.run("doomed_rows").fetchall():
+    for row, _, place in tx.query("doomed_rows"):
         yield place, row, read_row(tx, row)[1].version + 1
 
 
 def _names(tx: Transaction) -> list[tuple[str, str]]:
     named: list[tuple[str, str]] = []
     tenants: dict[int, str] = {}
-    for _, id, place in tx.run("doomed_rows").fetchall():
+    for _, id, place in tx.query("doomed_rows"):
         if place not in tenants:
             found = rows.place_of(tx.connection, place)
             assert found is not None
@@ -173,9 +173,9 @@ def rehome(tx: Transaction, op: operations.Rehome) -> dict[str, int]:
         "groups": _unite_groups(tx, origin, destination),
         "sessions": _unite_sessions(tx, op, origin, destination),
     }
-    for (row,) in tx.run("clashing_keys", origin, destination).fetchall():
+    for (row,) in tx.query("clashing_keys", origin, destination):
         _amend(tx, op.stamp, row, item_key=None)
-    moved = [row for (row,) in tx.run("rows_of_place", origin).fetchall()]
+    moved = [row for (row,) in tx.query("rows_of_place", origin)]
     for name in ("memories", "unsealed", "segments", "versions", "jobs"):
         tx.run(f"move_{name}", origin, destination)
     for row in moved:
@@ -193,9 +193,9 @@ def rehome(tx: Transaction, op: operations.Rehome) -> dict[str, int]:
 
 def _unite_profiles(tx: Transaction, op: operations.Rehome, origin: int) -> int:
     """What the destination already says wins; what it does not say is taken over."""
-    found = tx.run("profiles_of_place", origin).fetchall()
+    found = tx.query("profiles_of_place", origin)
     for _, category, text, _, _ in found:
-        there = tx.run("get_profile", tx.place(op.destination), category).fetchone()
+        there = tx.first("get_profile", tx.place(op.destination), category)
         data: JsonObject = json.loads(text)
         if there is not None:
             data = merging.deep_merge(data, json.loads(there[1]))
@@ -208,9 +208,9 @@ def _unite_profiles(tx: Transaction, op: operations.Rehome, origin: int) -> int:
 
 
 def _unite_groups(tx: Transaction, origin: int, destination: int) -> int:
-    found = tx.run("groups_to_move", origin).fetchall()
+    found = tx.query("groups_to_move", origin)
     for number, id, name, description, created_at in found:
-        twin = tx.run("group_by_name", destination, name).fetchone()
+        twin = tx.first("group_by_name", destination, name)
         if twin is None:
             values = (id, destination, name, description, created_at)
             tx.run("move_group", destination, digests.checksum(*values), number)
@@ -221,11 +221,9 @@ def _unite_groups(tx: Transaction, origin: int, destination: int) -> int:
     return len(found)
 
 
-def _unite_sessions(
-    tx: Transaction, op: operations.Rehome, origin: int, destination: int
-) -> int:
-    clashing = {id for (id,) in tx.run("clashing_sessions", origin, destination).fetchall()}
-    found = tx.run("sessions_to_move", origin).fetchall()
+def _unite_sessions(tx: Transaction, op: operations.Rehome, origin: int, destination: int) -> int:
+    clashing = {id for (id,) in tx.query("clashing_sessions", origin, destination)}
+    found = tx.query("sessions_to_move", origin)
     for number, id, *rest in found:
         name = f"{id} ({op.origin.name})" if id in clashing else id
         total = digests.checksum(destination, name, *rest)

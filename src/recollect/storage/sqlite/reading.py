@@ -24,9 +24,9 @@ from recollect.domain.records import (
     Status,
     unpack,
 )
-from recollect.domain.scopes import Place
+from recollect.domain.scopes import Place, PlaceKind
 from recollect.storage.sqlite import conditions, rows
-from recollect.storage.sqlite.sql import SQL
+from recollect.storage.sqlite.sql import SQL, Row, first, query, stream
 from recollect.storage.sqlite.writing import find_group
 
 _SORT_COLUMNS = {
@@ -42,7 +42,7 @@ _SORT_COLUMNS = {
 def get(connection: apsw.Connection, ids: Sequence[str], view: View) -> dict[str, MemoryRecord]:
     """Memories by id, as they are or as they were."""
     places = rows.place_ids(connection, view.places)
-    found = connection.execute(SQL["memories_by_ids"], (rows.json_list(ids),)).fetchall()
+    found = query(connection, "memories_by_ids", rows.json_list(ids))
     records = [rows.record_of(row, places) for row in found if row[1] in places]
     if view.in_the_past:
         words = conditions.words_of(view)
@@ -60,7 +60,7 @@ def _wording(
         return record if view.known_at is None else None
     if times.to_micros(record.updated_at) <= words:
         return record
-    for _, since, until, body in connection.execute(SQL["versions_of"], ("memory", row)):
+    for _, since, until, body in stream(connection, "versions_of", "memory", row):
         if since <= words < until:
             return unpack(json.loads(body), record.place, record.access_count)
     return None
@@ -74,7 +74,7 @@ def past_records(
     statuses = view.statuses or (Status.ACTIVE, Status.SUPERSEDED)
     shown: dict[int, MemoryRecord] = {}
     for number, place in places.items():
-        for row, body in connection.execute(SQL["versions_at"], (number, words, words)):
+        for row, body in stream(connection, "versions_at", number, words, words):
             record = unpack(json.loads(body), place)
             if (
                 record.status in statuses
@@ -96,7 +96,7 @@ def scan(connection: apsw.Connection, scan: Scan) -> Page[MemoryRecord]:
     where, values = conditions.of_view(scan.view, list(places))
     order, resume, resumed = _order(scan, after)
     sql = f"{SQL['memory_columns']} WHERE {where}{resume} ORDER BY {order} LIMIT ?"
-    found = connection.execute(sql, (*values, *resumed, scan.limit + 1)).fetchall()
+    found: list[Row] = connection.execute(sql, (*values, *resumed, scan.limit + 1)).fetchall()
     shown = [(row[0], rows.record_of(row, places)) for row in found]
     return _page(scan, shown)
 
@@ -109,8 +109,8 @@ def _scan_past(
 ) -> Page[MemoryRecord]:
     shown = list(past_records(connection, scan.view, places).items())
     where, values = conditions.of_view(scan.view, list(places))
-    for row in connection.execute(f"{SQL['memory_columns']} WHERE {where}", values):
-        shown.append((row[0], rows.record_of(row, places)))
+    present = connection.execute(f"{SQL['memory_columns']} WHERE {where}", values)
+    shown.extend((row[0], rows.record_of(row, places)) for row in present)
 
     def rank(pair: tuple[int, MemoryRecord]) -> tuple[Any, ...]:
         return _rank(scan, _sort_value(scan, pair[1]), pair[0])
@@ -187,7 +187,7 @@ def count(connection: apsw.Connection, view: View) -> int:
 
 def load(connection: apsw.Connection, keys: Sequence[int]) -> dict[int, MemoryRecord]:
     """Memories by row; those that are gone are left out."""
-    found = connection.execute(SQL["memories_by_rows"], (rows.json_list(keys),)).fetchall()
+    found = query(connection, "memories_by_rows", rows.json_list(keys))
     places: dict[int, Place] = {}
     records: dict[int, MemoryRecord] = {}
     for row in found:
@@ -208,9 +208,7 @@ def links(
     values = (rows.json_list(ids), rows.json_list(numbers), kind)
     return [
         Link(source, target, name, strength, times.show(created_at))
-        for source, target, name, strength, created_at in connection.execute(
-            SQL["links_of"], values
-        )
+        for source, target, name, strength, created_at in stream(connection, "links_of", *values)
     ]
 
 
@@ -219,14 +217,14 @@ def children(
 ) -> list[MemoryRecord]:
     """Direct children."""
     numbers = rows.place_ids(connection, places)
-    found = connection.execute(SQL["children_of"], (rows.json_list(ids),))
+    found = stream(connection, "children_of", rows.json_list(ids))
     return [rows.record_of(row, numbers) for row in found if row[1] in numbers]
 
 
 def groups(connection: apsw.Connection, place: Place) -> list[Group]:
     """Groups of a place."""
     number = rows.place_id(connection, place)
-    return [rows.group_of(row) for row in connection.execute(SQL["groups_of_place"], (number,))]
+    return [rows.group_of(row) for row in stream(connection, "groups_of_place", number)]
 
 
 def members(connection: apsw.Connection, place: Place, group: str) -> list[MemoryRecord]:
@@ -234,57 +232,57 @@ def members(connection: apsw.Connection, place: Place, group: str) -> list[Memor
     number = rows.place_id(connection, place)
     found = find_group(connection, -1 if number is None else number, group)
     numbers = {} if number is None else {number: place}
-    listed = connection.execute(SQL["members_of_group"], (found[0],))
+    listed = stream(connection, "members_of_group", found[0])
     return [rows.record_of(row, numbers) for row in listed if row[1] in numbers]
 
 
 def session(connection: apsw.Connection, place: Place, id: str) -> SessionRecord | None:
     """One session."""
     number = rows.place_id(connection, place)
-    row = connection.execute(SQL["get_session"], (number, id)).fetchone()
+    row = first(connection, "get_session", number, id)
     return None if row is None else rows.session_of(row, place)
 
 
 def sessions(connection: apsw.Connection, place: Place) -> list[SessionRecord]:
     """Sessions of a place."""
     number = rows.place_id(connection, place)
-    listed = connection.execute(SQL["sessions_of_place"], (number,))
+    listed = stream(connection, "sessions_of_place", number)
     return [rows.session_of(row, place) for row in listed]
 
 
 def profiles(connection: apsw.Connection, place: Place) -> list[Profile]:
     """Categories of a profile."""
     number = rows.place_id(connection, place)
-    listed = connection.execute(SQL["profiles_of_place"], (number,))
+    listed = stream(connection, "profiles_of_place", number)
     return [rows.profile_of(*row[1:]) for row in listed]
 
 
 def past_profiles(connection: apsw.Connection, place: Place, category: str) -> list[Profile]:
     """Every version of a category."""
     number = rows.place_id(connection, place)
-    present = connection.execute(SQL["get_profile"], (number, category)).fetchone()
+    present = first(connection, "get_profile", number, category)
     if present is None:
         return []
-    kept = connection.execute(SQL["versions_of"], ("profile", present[0]))
+    kept = stream(connection, "versions_of", "profile", present[0])
     past = [rows.profile_of(category, body, version, since) for version, since, _, body in kept]
     return [*past, rows.profile_of(category, *present[1:])]
 
 
-def changes(connection: apsw.Connection, query: EventQuery) -> list[Change]:
+def changes(connection: apsw.Connection, wanted: EventQuery) -> list[Change]:
     """Events with the states around them."""
-    places = rows.place_ids(connection, query.places)
-    if query.subject is not None:
-        found = connection.execute(SQL["memory_by_id"], (query.subject,)).fetchone()
+    places = rows.place_ids(connection, wanted.places)
+    if wanted.subject is not None:
+        found = first(connection, "memory_by_id", wanted.subject)
         if found is None or found[1] not in places:
             return []
-        values: tuple[Any, ...] = (found[0], "memory", query.after, query.limit)
-        listed = connection.execute(SQL["events_of"], values).fetchall()
-    elif query.event is not None:
-        values = (query.event, query.after, query.limit)
-        listed = connection.execute(SQL["events_with_id"], values).fetchall()
+        values: tuple[Any, ...] = (found[0], "memory", wanted.after, wanted.limit)
+        listed = query(connection, "events_of", *values)
+    elif wanted.event is not None:
+        values = (wanted.event, wanted.after, wanted.limit)
+        listed = query(connection, "events_with_id", *values)
     else:
-        values = (rows.json_list(places), query.after, query.limit)
-        listed = connection.execute(SQL["events_of_places"], values).fetchall()
+        values = (rows.json_list(places), wanted.after, wanted.limit)
+        listed = query(connection, "events_of_places", *values)
     return _with_states(connection, [row for row in listed if row[3] in places], places)
 
 
@@ -310,11 +308,11 @@ def _states(
     connection: apsw.Connection, row: int, places: dict[int, Place]
 ) -> dict[int, MemoryRecord]:
     """Every version of a memory that is still held, by number."""
-    present = connection.execute(SQL["memory_by_row"], (row,)).fetchone()
+    present = first(connection, "memory_by_row", row)
     if present is None or present[1] not in places:
         return {}
     place = places[present[1]]
-    kept = connection.execute(SQL["versions_of"], ("memory", row))
+    kept = stream(connection, "versions_of", "memory", row)
     states = {version: unpack(json.loads(body), place) for version, _, _, body in kept}
     record = rows.record_of(present, places)
     states[record.version] = record
@@ -345,17 +343,13 @@ def _event(row: Sequence[Any], id: str | None) -> Event:
 
 def places(connection: apsw.Connection, tenant: str) -> list[Place]:
     """Places of a tenant."""
-    listed = connection.execute(SQL["places_of_tenant"], (tenant,))
-    return [Place(tenant, app, rows.PlaceKind(kind), name) for app, kind, name in listed]
+    listed = stream(connection, "places_of_tenant", tenant)
+    return [Place(tenant, app, PlaceKind(kind), name) for app, kind, name in listed]
 
 
 def tombstoned(connection: apsw.Connection, tenant: str, names: Iterable[str]) -> set[str]:
     """Names that were erased."""
-    return {
-        name
-        for name in names
-        if connection.execute(SQL["has_tombstone"], (of_name(name), tenant)).fetchone()
-    }
+    return {name for name in names if first(connection, "has_tombstone", of_name(name), tenant)}
 
 
 def entries(

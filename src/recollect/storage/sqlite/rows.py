@@ -17,13 +17,13 @@ from recollect.domain.records import (
     unpack,
 )
 from recollect.domain.scopes import Place, PlaceKind
-from recollect.storage.sqlite.sql import SQL
+from recollect.storage.sqlite.sql import first, scalar
 
 
 def place_id(connection: apsw.Connection, place: Place) -> int | None:
     """The number of a place, if it holds anything."""
     key = (place.tenant, place.app, place.kind, place.name)
-    return connection.execute(SQL["place_id"], key).get
+    return scalar(connection, "place_id", *key)
 
 
 def make_place(connection: apsw.Connection, place: Place) -> int:
@@ -32,7 +32,7 @@ def make_place(connection: apsw.Connection, place: Place) -> int:
     if found is not None:
         return found
     key = (place.tenant, place.app, str(place.kind), place.name)
-    return connection.execute(SQL["insert_place"], (*key, checksum(*key))).get
+    return scalar(connection, "insert_place", *key, checksum(*key))
 
 
 def place_ids(connection: apsw.Connection, places: Iterable[Place]) -> dict[int, Place]:
@@ -47,7 +47,7 @@ def place_ids(connection: apsw.Connection, places: Iterable[Place]) -> dict[int,
 
 def place_of(connection: apsw.Connection, number: int) -> Place | None:
     """The place with a number; None when it was erased."""
-    row = connection.execute(SQL["place_of_id"], (number,)).fetchone()
+    row = first(connection, "place_of_id", number)
     return None if row is None else Place(row[0], row[1], PlaceKind(row[2]), row[3])
 
 

@@ -9,19 +9,19 @@ from recollect.domain.digests import checksum
 from recollect.ports.store import Progress
 from recollect.storage.sqlite import segments
 from recollect.storage.sqlite.segments import SEAL_AT
-from recollect.storage.sqlite.sql import SQL
+from recollect.storage.sqlite.sql import first, query, run
 
 
 def seal_place(connection: apsw.Connection, place: int) -> None:
     """Move all unsealed entries of a place into segments, one per embedding space."""
-    entries = connection.execute(SQL["unsealed_of_place"], (place,)).fetchall()
+    entries = query(connection, "unsealed_of_place", place)
     by_space: dict[int | None, list[tuple[int, bytes, bytes | None]]] = {}
     for row, terms, space, code in entries:
         by_space.setdefault(space, []).append((row, terms, code))
     for space, members in by_space.items():
         rows, terms_of, codes = zip(*members, strict=True)
         insert_segment(connection, place, segments.columns_of(rows, terms_of, codes, space))
-    connection.execute(SQL["delete_unsealed_of_place"], (place,))
+    run(connection, "delete_unsealed_of_place", place)
 
 
 def insert_segment(connection: apsw.Connection, place: int, columns: segments.Columns) -> None:
@@ -34,36 +34,34 @@ def insert_segment(connection: apsw.Connection, place: int, columns: segments.Co
         len(columns.rows),
         payload,
     )
-    connection.execute(SQL["insert_segment"], (*values, checksum(*values)))
+    run(connection, "insert_segment", *values, checksum(*values))
 
 
 def drop_rows(connection: apsw.Connection, place: int, gone: list[int]) -> None:
     """Take memories out of a place's segments, byte by byte."""
     bounds = (place, max(gone), min(gone))
-    for number, payload in connection.execute(SQL["segments_between"], bounds).fetchall():
+    for number, payload in query(connection, "segments_between", *bounds):
         before = segments.decode(payload)
         after = segments.without_rows(before, gone)
         if len(after.rows) == len(before.rows):
             continue
         if len(after.rows) == 0:
-            connection.execute(SQL["delete_segment"], (number,))
+            run(connection, "delete_segment", number)
             continue
         lean = segments.encode(after)
         values = (int(after.rows.min()), int(after.rows.max()), len(after.rows), lean)
         total = checksum(place, *values)
-        connection.execute(SQL["update_segment"], (*values, total, number))
+        run(connection, "update_segment", *values, total, number)
 
 
-def rebuild(
-    connection: apsw.Connection, packed: Callable[[str], bytes], progress: Progress
-) -> int:
+def rebuild(connection: apsw.Connection, packed: Callable[[str], bytes], progress: Progress) -> int:
     """Build every index entry anew from the memories and their vectors."""
-    connection.execute(SQL["delete_all_unsealed"])
-    connection.execute(SQL["delete_all_segments"])
+    run(connection, "delete_all_unsealed")
+    run(connection, "delete_all_segments")
     done = 0
-    for (place,) in connection.execute(SQL["all_place_numbers"]).fetchall():
+    for (place,) in query(connection, "all_place_numbers"):
         batch: list[tuple[int, str]] = []
-        for row, text in connection.execute(SQL["texts_of_place"], (place,)).fetchall():
+        for row, text in query(connection, "texts_of_place", place):
             batch.append((row, text))
             if len(batch) == SEAL_AT:
                 _rebuild_batch(connection, place, batch, packed)
@@ -84,7 +82,7 @@ def _rebuild_batch(
 ) -> None:
     by_space: dict[int | None, list[tuple[int, bytes, bytes | None]]] = {}
     for row, text in batch:
-        latest = connection.execute(SQL["latest_vector"], (row,)).fetchone()
+        latest = first(connection, "latest_vector", row)
         space, code = None, None
         if latest is not None:
             space = latest[0]

@@ -15,7 +15,7 @@ from recollect.domain.records import MemoryRecord
 from recollect.ports.store import Candidates
 from recollect.storage.sqlite import conditions, reading, rows, segments
 from recollect.storage.sqlite.index import PlaceIndex, from_entries
-from recollect.storage.sqlite.sql import SQL
+from recollect.storage.sqlite.sql import SQL, first, query, scalar, stream
 
 #: Slots that are kept in memory over all places; the least recently searched place goes first.
 SLOTS_MAX = 2_000_000
@@ -65,19 +65,17 @@ class Searcher:
 
     def _follow(self, connection: apsw.Connection) -> None:
         """Bring the indexes up to the last event."""
-        last = connection.execute(SQL["last_seq"]).get
+        last = scalar(connection, "last_seq")
         if last <= self._seq:
             return
         if last - self._seq > FOLLOW_MAX or not self._indexes:
             self._indexes.clear()
         else:
-            changed = connection.execute(SQL["changed_since"], (self._seq,)).fetchall()
+            changed = query(connection, "changed_since", self._seq)
             self._apply(connection, changed)
         self._seq = last
 
-    def _apply(
-        self, connection: apsw.Connection, changed: list[tuple[int, int, str, int]]
-    ) -> None:
+    def _apply(self, connection: apsw.Connection, changed: list[tuple[int, int, str, int]]) -> None:
         touched: dict[int, int] = {}
         for _, place, what, about in changed:
             if what == "place":
@@ -100,9 +98,7 @@ class Searcher:
 
     # -- answering -------------------------------------------------------------------------------
 
-    def _part(
-        self, connection: apsw.Connection, search: Search, place: int
-    ) -> _Part:
+    def _part(self, connection: apsw.Connection, search: Search, place: int) -> _Part:
         index = self._index(connection, place)
         view = search.view
         if view.in_the_past or view.where or view.session or view.agent:
@@ -119,7 +115,7 @@ class Searcher:
     def _similarity(
         self, connection: apsw.Connection, search: Search, index: PlaceIndex
     ) -> NDArray[np.float32] | None:
-        found = connection.execute(SQL["space_id"], (search.space,)).fetchone()
+        found = first(connection, "space_id", search.space)
         assert search.vector is not None
         vector = np.frombuffer(search.vector, dtype="<f4")
         if found is None or found[1] != len(vector):
@@ -131,21 +127,23 @@ class Searcher:
 
 def load_index(connection: apsw.Connection, place: int) -> PlaceIndex:
     """The index of a place from its tables."""
-    payloads = connection.execute(SQL["segments_of_place"], (place,)).fetchall()
+    payloads = query(connection, "segments_of_place", place)
     try:
         sealed = [segments.decode(payload) for (payload,) in payloads]
     except ValueError as exc:
-        raise StorageCorrupt("a segment is damaged; `recollect verify --repair` rebuilds it") from exc
-    unsealed = connection.execute(SQL["unsealed_of_place"], (place,)).fetchall()
+        raise StorageCorrupt(
+            "a segment is damaged; `recollect verify --repair` rebuilds it"
+        ) from exc
+    unsealed = query(connection, "unsealed_of_place", place)
     index = from_entries(sealed, unsealed)
-    for row, status, valid_to, expires_at in connection.execute(SQL["special"], (place,)):
+    for row, status, valid_to, expires_at in stream(connection, "special", place):
         index.special[row] = (status, valid_to, expires_at)
     return index
 
 
 def _refresh(connection: apsw.Connection, index: PlaceIndex, place: int, row: int) -> bool:
     """Bring one memory up to date; False when the whole place has to be loaded anew."""
-    found = connection.execute(SQL["index_state"], (row,)).fetchone()
+    found = first(connection, "index_state", row)
     if found is None or found[0] != place:
         index.darken(row)
         return True
@@ -169,7 +167,7 @@ def _fill_missing(connection: apsw.Connection, index: PlaceIndex, space: int) ->
     if not unknown:
         return
     wanted = {int(index.rows[slot]): slot for slot in unknown}
-    listed = connection.execute(SQL["vectors_of_rows"], (space, rows.json_list(wanted)))
+    listed = stream(connection, "vectors_of_rows", space, rows.json_list(wanted))
     for row, vector in listed:
         code = segments.quantise(np.frombuffer(vector, dtype="<f4").reshape(1, -1))[0]
         index.put_code(wanted.pop(row), space, code)
@@ -250,17 +248,16 @@ def _stacked(arrays: list[NDArray[_N]], nothing: NDArray[_N]) -> NDArray[_N]:
 
 def _rescored(connection: apsw.Connection, found: Candidates, search: Search) -> Candidates:
     """Replace the nearest candidates' similarities by exact ones, from their float32 vectors."""
-    assert found.similarity is not None and search.vector is not None
-    space = connection.execute(SQL["space_id"], (search.space,)).fetchone()
+    assert found.similarity is not None
+    assert search.vector is not None
+    space = first(connection, "space_id", search.space)
     known = np.flatnonzero(~np.isnan(found.similarity))
     if space is None or len(known) == 0:
         return found
     count = min(len(known), max(search.breadth // RESCORE, 40))
     best = known[np.argpartition(found.similarity[known], len(known) - count)[-count:]]
     places = {int(found.keys[i]): int(i) for i in best}
-    listed = connection.execute(
-        SQL["vectors_of_rows"], (space[0], rows.json_list(places))
-    ).fetchall()
+    listed = query(connection, "vectors_of_rows", space[0], rows.json_list(places))
     if not listed:
         return found
     exact = np.frombuffer(b"".join(vector for _, vector in listed), dtype="<f4")
@@ -269,9 +266,7 @@ def _rescored(connection: apsw.Connection, found: Candidates, search: Search) ->
     return found
 
 
-def _with_past(
-    found: Candidates, past: dict[int, MemoryRecord], search: Search
-) -> Candidates:
+def _with_past(found: Candidates, past: dict[int, MemoryRecord], search: Search) -> Candidates:
     """Add earlier versions to the candidates; their terms are read from their texts."""
     assert search.analyse is not None
     lengths: list[float] = []
@@ -292,9 +287,7 @@ def _with_past(
     return Candidates(
         total=total,
         mean_length=length / total,
-        holding=tuple(
-            n + int(np.count_nonzero(table[:, i])) for i, n in enumerate(found.holding)
-        ),
+        holding=tuple(n + int(np.count_nonzero(table[:, i])) for i, n in enumerate(found.holding)),
         keys=np.concatenate([found.keys, keys[keep]]),
         counts=np.concatenate([found.counts, table[keep]]),
         lengths=np.concatenate([found.lengths, np.array(lengths, dtype=np.float32)[keep]]),
@@ -303,4 +296,3 @@ def _with_past(
         similarity_spread=found.similarity_spread,
         past={-row - 1: record for row, record in past.items()},
     )
-

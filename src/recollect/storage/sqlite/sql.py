@@ -4,7 +4,11 @@
 """
 
 import re
+from collections.abc import Iterator
 from importlib.resources import files
+from typing import Any
+
+import apsw
 
 _NAME = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
 _PART = re.compile(r"\{(\w+)\}")
@@ -12,7 +16,7 @@ _PART = re.compile(r"\{(\w+)\}")
 
 def read(filename: str) -> dict[str, str]:
     """The statements of one file by name."""
-    parts = _NAME.split((files(__package__) / filename).read_text(encoding="utf-8"))
+    parts = _NAME.split((files("recollect.storage.sqlite") / filename).read_text(encoding="utf-8"))
     statements: dict[str, str] = {}
     for name, body in zip(parts[1::2], parts[2::2], strict=True):
         lines = (line for line in body.splitlines() if not line.startswith("--"))
@@ -21,5 +25,32 @@ def read(filename: str) -> dict[str, str]:
     return statements
 
 
-
 SQL = read("statements.sql")
+
+Row = tuple[Any, ...]
+
+
+def run(connection: apsw.Connection, name: str, *values: Any) -> None:
+    """Execute a statement for its effect."""
+    connection.execute(SQL[name], values)
+
+
+def stream(connection: apsw.Connection, name: str, *values: Any) -> Iterator[Row]:
+    """The rows that a statement answers, one after the other."""
+    return connection.execute(SQL[name], values)
+
+
+def query(connection: apsw.Connection, name: str, *values: Any) -> list[Row]:
+    """All rows that a statement answers."""
+    return connection.execute(SQL[name], values).fetchall()
+
+
+def first(connection: apsw.Connection, name: str, *values: Any) -> Row | None:
+    """The first row that a statement answers."""
+    return connection.execute(SQL[name], values).fetchone()
+
+
+def scalar(connection: apsw.Connection, name: str, *values: Any) -> Any:
+    """The first value that a statement answers; None when it answers nothing."""
+    row = connection.execute(SQL[name], values).fetchone()
+    return None if row is None else row[0]

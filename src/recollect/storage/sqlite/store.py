@@ -3,7 +3,7 @@
 import json
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -31,7 +31,7 @@ from recollect.storage.sqlite.connection import connect, create_private, transla
 from recollect.storage.sqlite.erasing import ERASING
 from recollect.storage.sqlite.searching import Searcher
 from recollect.storage.sqlite.segments import SEAL_AT
-from recollect.storage.sqlite.sql import SQL
+from recollect.storage.sqlite.sql import first, query, run, stream
 from recollect.storage.sqlite.writing import Transaction, execute
 
 T = TypeVar("T")
@@ -87,7 +87,7 @@ class SqliteStore:
         """Seal the index entries of places where many have piled up."""
         for place, added in tx.added.items():
             known = self._unsealed.get(place)
-            waiting = tx.run("unsealed_count", place).get if known is None else known + added
+            waiting = tx.scalar("unsealed_count", place) if known is None else known + added
             if waiting >= SEAL_AT:
                 sealing.seal_place(tx.connection, place)
                 waiting = 0
@@ -181,9 +181,9 @@ class SqliteStore:
 
         def claim(connection: apsw.Connection) -> list[Job]:
             claimed: list[Job] = []
-            for row in connection.execute(SQL["due_jobs"], values).fetchall():
+            for row in query(connection, "due_jobs", *values):
                 number, kind, place, memory, payload, attempt = row
-                connection.execute(SQL["lease_job"], (until, number))
+                run(connection, "lease_job", until, number)
                 where = rows.place_of(connection, place)
                 if where is None:
                     continue
@@ -200,7 +200,7 @@ class SqliteStore:
         values = (job.number, job.attempt)
 
         def finish(connection: apsw.Connection) -> bool:
-            return connection.execute(SQL["finish_job"], values).fetchone() is not None
+            return first(connection, "finish_job", *values) is not None
 
         return self._committer.run(finish)
 
@@ -259,7 +259,7 @@ class SqliteStore:
                 connection.execute("COMMIT")
 
     @contextmanager
-    def _reader(self) -> Iterator[apsw.Connection]:
+    def _reader(self) -> Generator[apsw.Connection]:
         with self._pool:
             with self._pooling:
                 connection = self._readers.pop() if self._readers else None
@@ -319,18 +319,18 @@ def _attempt(tx: Transaction, operation: Operation) -> Any:
 
 
 def _id_of(connection: apsw.Connection, row: int) -> str | None:
-    found = connection.execute(SQL["memory_by_row"], (row,)).fetchone()
+    found = first(connection, "memory_by_row", row)
     return None if found is None else found[2]
 
 
 def _stats(connection: apsw.Connection, tenant: str, path: str) -> JsonObject:
     counts: dict[str, dict[str, int]] = {"place": {}, "kind": {}, "tier": {}, "status": {}}
     total = 0
-    for *values, number in connection.execute(SQL["counts_by"], (tenant,)):
+    for *values, number in stream(connection, "counts_by", tenant):
         total += number
         for name, value in zip(counts, values, strict=True):
             counts[name][value] = counts[name].get(value, 0) + number
-    tables = connection.execute(SQL["count_tables"], (tenant,)).fetchone() or ()
+    tables = first(connection, "count_tables", tenant) or ()
     names = ("places", "events", "vectors", "links", "jobs", "tombstones")
     return {
         "memories": total,

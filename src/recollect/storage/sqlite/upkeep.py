@@ -15,7 +15,7 @@ from recollect.domain.limits import IDEMPOTENCY_HOURS
 from recollect.domain.records import Finding, Verification
 from recollect.ports.store import Progress
 from recollect.storage.sqlite import segments
-from recollect.storage.sqlite.sql import SQL
+from recollect.storage.sqlite.sql import first, query, run, scalar, stream
 
 #: "RCLT": marks the file as ours.
 APPLICATION_ID = 0x52434C54
@@ -25,7 +25,7 @@ _COPY_PAGES = 2000
 
 def migrations() -> list[tuple[int, str]]:
     """All schema steps in order: number and SQL."""
-    folder = files(__package__) / "schema"
+    folder = files("recollect.storage.sqlite") / "schema"
     found = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
     return [(int(name[:4]), (folder / name).read_text(encoding="utf-8")) for name in found]
 
@@ -37,7 +37,7 @@ def prepare_schema(connection: apsw.Connection, path: str) -> None:
         return
     refuse_foreign(connection, path)
     if 0 < _version(connection) < steps[-1][0]:
-        copy(connection, f"{path}.before-schema-{steps[-1][0]}", lambda *_: None)
+        copy(connection, f"{path}.before-schema-{steps[-1][0]}", _unwatched)
     for number, script in steps:
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -51,6 +51,10 @@ def prepare_schema(connection: apsw.Connection, path: str) -> None:
             raise
 
 
+def _unwatched(doing: str, done: int, total: int | None) -> None:
+    """Progress that nobody watches."""
+
+
 def refuse_foreign(connection: apsw.Connection, path: str) -> None:
     """Never touch a file that a newer Recollect or another program wrote."""
     newest = migrations()[-1][0]
@@ -60,7 +64,7 @@ def refuse_foreign(connection: apsw.Connection, path: str) -> None:
             f"{path} has schema {version}, this Recollect knows {newest}. "
             "Nothing was changed; install the newer version"
         )
-    if owner != APPLICATION_ID and (version or connection.execute(SQL["any_table"]).fetchone()):
+    if owner != APPLICATION_ID and (version or first(connection, "any_table")):
         raise SchemaError(f"{path} is a database of another program. Nothing was changed")
 
 
@@ -70,19 +74,19 @@ def _version(connection: apsw.Connection) -> int:
 
 def seal(connection: apsw.Connection) -> int:
     """Chain the events that came since the last seal; also lets old retry keys go."""
-    last, previous = connection.execute(SQL["last_seal"]).fetchone() or (0, b"")
-    newest = connection.execute(SQL["last_seq"]).get
+    last, previous = first(connection, "last_seal") or (0, b"")
+    newest = scalar(connection, "last_seq")
     sealed = 0
     while last < newest:
         stop = min(newest, last + SEAL_EVENTS)
-        listed = connection.execute(SQL["unsealed_events"], (last, stop)).fetchall()
+        listed = query(connection, "unsealed_events", last, stop)
         previous = digests.chain(previous, map(_fixed_part, listed))
-        connection.execute(SQL["insert_seal"], (stop, last + 1, previous))
+        run(connection, "insert_seal", stop, last + 1, previous)
         sealed += len(listed)
         last = stop
     if sealed:
-        oldest = connection.execute(SQL["newest_event_time"]).get
-        connection.execute(SQL["expire_once"], (oldest - IDEMPOTENCY_HOURS * times.HOUR,))
+        oldest = scalar(connection, "newest_event_time")
+        run(connection, "expire_once", oldest - IDEMPOTENCY_HOURS * times.HOUR)
     return sealed
 
 
@@ -94,7 +98,7 @@ def _fixed_part(row: Any) -> bytes:
 def wipe(connection: apsw.Connection) -> bool:
     """Move the log into the file and cut it to nothing; False while a reader needs it."""
     try:
-        busy, _, _ = connection.execute(SQL["truncate_log"]).fetchone() or (1, 0, 0)
+        busy, _, _ = first(connection, "truncate_log") or (1, 0, 0)
     except apsw.BusyError:
         return False
     return not busy
@@ -130,10 +134,10 @@ def check(connection: apsw.Connection, path: str, progress: Progress) -> Verific
     """Read everything and compare it with its digests and checksums."""
     checked: dict[str, int] = {}
     findings: list[Finding] = []
-    for name, run in _CHECKS.items():
+    for name, examine in _CHECKS.items():
         try:
             count = 0
-            for finding in run(connection, path):
+            for finding in examine(connection, path):
                 count += 1
                 if finding is not None:
                     findings.append(finding)
@@ -158,23 +162,23 @@ def _check_copy(_: apsw.Connection, path: str) -> Findings:
 
 
 def _check_structure(connection: apsw.Connection, _: str) -> Findings:
-    for (message,) in connection.execute(SQL["check_structure"]):
+    for (message,) in stream(connection, "check_structure"):
         yield None if message == "ok" else Finding("structure", str(message), _RESTORE)
 
 
 def _check_seals(connection: apsw.Connection, _: str) -> Findings:
     previous, expected = b"", 1
-    for first, last, stored in connection.execute(SQL["seals"]).fetchall():
-        listed = connection.execute(SQL["unsealed_events"], (first - 1, last))
+    for start, last, stored in query(connection, "seals"):
+        listed = stream(connection, "unsealed_events", start - 1, last)
         previous = digests.chain(previous, map(_fixed_part, listed))
-        sound = first == expected and previous == stored
-        where = f"events {first} to {last}"
+        sound = start == expected and previous == stored
+        where = f"events {start} to {last}"
         yield None if sound else Finding(where, "were altered after they were sealed", _RESTORE)
         previous, expected = stored, last + 1
 
 
 def _check_memories(connection: apsw.Connection, _: str) -> Findings:
-    for row in connection.execute(SQL["memories_with_digest"]):
+    for row in stream(connection, "memories_with_digest"):
         number, place, event_place, after, salt, *packed = row
         sound = salt is not None and digests.of_packed(packed, salt) == after
         if not sound or place != event_place:
@@ -184,7 +188,7 @@ def _check_memories(connection: apsw.Connection, _: str) -> Findings:
 
 
 def _check_profiles(connection: apsw.Connection, _: str) -> Findings:
-    for number, data, after, salt in connection.execute(SQL["profiles_with_digest"]):
+    for number, data, after, salt in stream(connection, "profiles_with_digest"):
         sound = salt is not None and digests.of_data(json.loads(data), salt) == after
         yield None if sound else Finding(f"profile {number}", "is not what was written", _RESTORE)
 
@@ -192,11 +196,11 @@ def _check_profiles(connection: apsw.Connection, _: str) -> Findings:
 def _check_segments(connection: apsw.Connection, _: str) -> Findings:
     """Every memory is indexed, and indexes hold nothing that is not a memory."""
     indexed: dict[int, set[int]] = {}
-    for place, row in connection.execute(SQL["all_unsealed"]):
+    for place, row in stream(connection, "all_unsealed"):
         indexed.setdefault(place, set()).add(row)
-    for place, payload in connection.execute(SQL["all_segments"]):
+    for place, payload in stream(connection, "all_segments"):
         indexed.setdefault(place, set()).update(segments.decode(payload).rows.tolist())
-    for place, row in connection.execute(SQL["all_memories"]):
+    for place, row in stream(connection, "all_memories"):
         known = row in indexed.get(place, set())
         indexed.get(place, set()).discard(row)
         yield None if known else Finding(f"index of row {row}", "is missing", _REINDEX)
@@ -209,13 +213,16 @@ _REINDEX = "run `recollect verify --repair`: the index is rebuilt from the memor
 
 
 def _checked_sums(table: str) -> Callable[[apsw.Connection, str], Findings]:
-    def run(connection: apsw.Connection, _: str) -> Findings:
-        for *values, total in connection.execute(SQL[f"sums_{table}"]):
+    def examine(connection: apsw.Connection, _: str) -> Findings:
+        for *values, total in stream(connection, f"sums_{table}"):
             sound = digests.checksum(*values) == total
-            yield None if sound else Finding(table, f"a row is not what was written: {values[:2]}",
-                                             _RESTORE)
+            yield (
+                None
+                if sound
+                else Finding(table, f"a row is not what was written: {values[:2]}", _RESTORE)
+            )
 
-    return run
+    return examine
 
 
 _SUMMED = (

@@ -34,7 +34,7 @@ from recollect.domain.records import (
 )
 from recollect.domain.scopes import Place
 from recollect.storage.sqlite import rows, segments
-from recollect.storage.sqlite.sql import SQL
+from recollect.storage.sqlite.sql import Row, first, query, run, scalar
 
 
 @dataclass(slots=True)
@@ -47,9 +47,21 @@ class Transaction:
     spaces: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
     added: dict[int, int] = field(default_factory=dict[int, int])
 
-    def run(self, name: str, *values: Any) -> apsw.Cursor:
-        """Execute a named statement."""
-        return self.connection.execute(SQL[name], values)
+    def run(self, name: str, *values: Any) -> None:
+        """Execute a statement for its effect."""
+        run(self.connection, name, *values)
+
+    def query(self, name: str, *values: Any) -> list[Row]:
+        """All rows that a statement answers."""
+        return query(self.connection, name, *values)
+
+    def first(self, name: str, *values: Any) -> Row | None:
+        """The first row that a statement answers."""
+        return first(self.connection, name, *values)
+
+    def scalar(self, name: str, *values: Any) -> Any:
+        """The first value that a statement answers."""
+        return scalar(self.connection, name, *values)
 
     def place(self, place: Place) -> int:
         """The number of a place, made if need be."""
@@ -60,18 +72,20 @@ class Transaction:
 
     def space(self, name: str, dimensions: int) -> int:
         """The number of an embedding space; its dimension is fixed by its first vector."""
-        number = self.spaces.get((name, dimensions))
+        number: int | None = self.spaces.get((name, dimensions))
         if number is None:
-            row = self.run("space_id", name).fetchone()
+            row = self.first("space_id", name)
             if row is None:
-                number = self.run("insert_space", name, dimensions, digests.checksum(name, dimensions)).get
+                total = digests.checksum(name, dimensions)
+                number = self.scalar("insert_space", name, dimensions, total)
             elif row[1] != dimensions:
                 raise ValidationError(
                     f"the vector has {dimensions} dimensions, the space {name!r} has {row[1]}",
                     field="vector",
                 )
             else:
-                number = row[0]
+                number = int(row[0])
+            assert number is not None
             self.spaces[(name, dimensions)] = number
         return number
 
@@ -134,7 +148,7 @@ def remember(tx: Transaction, op: operations.Remember) -> MemoryRecord:
 
 def _replayed(tx: Transaction, place: int, op: operations.Remember) -> MemoryRecord | None:
     assert op.once is not None
-    found = tx.run("get_once", place, op.once.key).fetchone()
+    found = tx.first("get_once", place, op.once.key)
     if found is None:
         return None
     if found[0] != op.once.body:
@@ -151,7 +165,7 @@ def _positioned(tx: Transaction, place: int, record: MemoryRecord) -> MemoryReco
     key = (place, record.session)
     last = tx.positions.get(key)
     if last is None:
-        found = tx.run("last_position", place, record.session).get
+        found = tx.scalar("last_position", place, record.session)
         last = -1 if found is None else found
     tx.positions[key] = last + 1
     return replace(record, position=last + 1)
@@ -174,10 +188,10 @@ def _require_parent(tx: Transaction, child: str, parent: str, place: Place) -> N
 
 
 def _require_free_key(tx: Transaction, place: int, record: MemoryRecord, row: int) -> None:
-    taken = tx.run("same_key", place, record.kind, record.item_key, row).get
+    taken = tx.scalar("same_key", place, record.kind, record.item_key, row)
     if taken is not None:
         raise ConflictError(
-            f"{record.kind} already has an item with key {record.item_key!r} ({taken}); change that one"
+            f"{record.kind} already has an item {record.item_key!r} ({taken}); change that one"
         )
 
 
@@ -241,7 +255,7 @@ def _keep_version(
 
 def read_row(tx: Transaction, row: int) -> tuple[int, MemoryRecord]:
     """The memory in a row; it must exist."""
-    found = tx.run("memory_by_row", row).fetchone()
+    found = tx.first("memory_by_row", row)
     if found is None:
         raise InternalError(f"row {row} is referred to but does not exist; run `recollect verify`")
     place = rows.place_of(tx.connection, found[1])
@@ -253,7 +267,7 @@ def _find(
     tx: Transaction, id: str, places: Sequence[Place], *, field: str = "id"
 ) -> tuple[int, MemoryRecord]:
     """A memory by id, if it lies in one of the places."""
-    found = tx.run("memory_by_id", id).fetchone()
+    found = tx.first("memory_by_id", id)
     if found is not None:
         place = rows.place_of(tx.connection, found[1])
         if place in places:
@@ -267,7 +281,7 @@ def set_link(tx: Transaction, op: operations.SetLink) -> bool:
     row, source = _find(tx, op.source, op.places, field="source")
     _find(tx, op.target, op.places, field="target")
     key = (op.source, op.kind, op.target)
-    before = tx.run("get_link", *key).fetchone()
+    before = tx.first("get_link", *key)
     if op.strength is None:
         if before is None:
             return False
@@ -291,20 +305,20 @@ def set_link(tx: Transaction, op: operations.SetLink) -> bool:
 def set_group(tx: Transaction, op: operations.SetGroup) -> Group:
     """Make sure that a group exists."""
     place = tx.place(op.place)
-    found = tx.run("group_by_name", place, op.name).fetchone()
+    found = tx.first("group_by_name", place, op.name)
     if found is None:
         values = (op.id, place, op.name, op.description, op.stamp.at)
-        number = tx.run("insert_group", *values, digests.checksum(*values)).get
+        number = tx.scalar("insert_group", *values, digests.checksum(*values))
         tx.event(op.stamp, place, "group", number, detail={"id": op.id})
         found = (number, op.id, op.name, op.description, op.stamp.at)
-    return rows.group_of((*found, tx.run("group_size", found[0]).get))
+    return rows.group_of((*found, tx.scalar("group_size", found[0])))
 
 
 def find_group(connection: apsw.Connection, place: int, group: str) -> Sequence[Any]:
     """A group of a place by id, by name, or by number."""
     names = ["group_by_id", "group_by_name"] + (["group_by_number"] if group.isdecimal() else [])
     for name in names:
-        found = connection.execute(SQL[name], (place, group)).fetchone()
+        found = first(connection, name, place, group)
         if found is not None:
             return found
     raise NotFound(f"no group {group!r} in this scope")
@@ -330,19 +344,20 @@ def set_member(tx: Transaction, op: operations.SetMember) -> bool:
 def open_session(tx: Transaction, op: operations.OpenSession) -> SessionRecord:
     """Make sure that a session exists."""
     place = tx.place(op.place)
-    found = tx.run("get_session", place, op.id).fetchone()
+    found = tx.first("get_session", place, op.id)
     if found is None:
         values = (place, op.id, op.kind, compact(op.metadata), op.stamp.at, op.expires_at)
-        number = tx.run("insert_session", *values, digests.checksum(*values)).get
+        number = tx.scalar("insert_session", *values, digests.checksum(*values))
         tx.event(op.stamp, place, "session", number)
-        found = tx.run("get_session", place, op.id).fetchone()
+        found = tx.first("get_session", place, op.id)
+    assert found is not None
     return rows.session_of(found, op.place)
 
 
 def write_profile(tx: Transaction, op: operations.WriteProfile) -> Profile:
     """Change one category of a profile and keep what it was."""
     place = tx.place(op.place)
-    found = tx.run("get_profile", place, op.category).fetchone()
+    found = tx.first("get_profile", place, op.category)
     number, text, version, updated_at = found or (0, "{}", 0, op.stamp.at)
     if op.if_version is not None and op.if_version != version:
         raise VersionMismatch(
@@ -359,7 +374,7 @@ def write_profile(tx: Transaction, op: operations.WriteProfile) -> Profile:
         tx.run("insert_version", *kept, digests.checksum(*kept))
         tx.run("update_profile", data, version + 1, op.stamp.at, number)
     else:
-        number = tx.run("insert_profile", place, op.category, data, 1, op.stamp.at).get
+        number = tx.scalar("insert_profile", place, op.category, data, 1, op.stamp.at)
     tx.event(
         op.stamp,
         place,
@@ -391,12 +406,12 @@ def enqueue(tx: Transaction, op: operations.Enqueue) -> int:
     """Queue a job."""
     row = None if op.memory is None else _find(tx, op.memory, (op.place,))[0]
     run_at = op.at if op.run_at is None else op.run_at
-    return tx.run("insert_job", op.kind, tx.place(op.place), row, compact(op.payload), run_at).get
+    return tx.scalar("insert_job", op.kind, tx.place(op.place), row, compact(op.payload), run_at)
 
 
 def put_embedding(tx: Transaction, op: operations.PutEmbedding) -> bool:
     """Add a vector to a memory whose text is still the one that was embedded."""
-    found = tx.run("memory_by_id", op.id).fetchone()
+    found = tx.first("memory_by_id", op.id)
     if found is None or found[-2] != op.version:
         return False
     put_entry(tx, found[1], found[0], operations.Entry(op.terms, op.vector, op.space))

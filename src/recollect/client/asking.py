@@ -1,0 +1,53 @@
+"""What callers write, as the values that backends understand."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
+
+from recollect.domain.drafts import Moment
+from recollect.domain.errors import ValidationError
+from recollect.domain.ids import MEMORY, require
+from recollect.domain.requests import NewMemory, Selection
+
+#: A memory's id, or anything that has one: a record, a hit, what `remember` returned.
+Which = Any
+Filter = Mapping[Any, Any]
+
+
+class Chosen(TypedDict, total=False):
+    """Which memories are wanted: a filter, shorthands for the most common ones, and a time."""
+
+    where: Filter | None
+    kind: str | None
+    tags: Sequence[str] | None
+    status: Sequence[str] | str | None
+    as_of: Moment | None
+    known_at: Moment | None
+
+
+def memory_id(which: Which) -> str:
+    """The id of a memory, or of anything that has one."""
+    return require(which, MEMORY, field="id")
+
+
+def draft(item: str | Mapping[str, Any]) -> NewMemory:
+    """An item of a batch: a text, or a mapping of a text and whatever else is known."""
+    if isinstance(item, str):
+        return NewMemory(item)
+    if not isinstance(item, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValidationError(f"an item is a text or a mapping, not {item!r:.80}", field="items")
+    fields = {name: value for name, value in item.items() if name not in ("text", "key", "vector")}
+    return NewMemory(item.get("text", ""), fields, item.get("key"), item.get("vector"))
+
+
+def selection(chosen: Chosen) -> Selection:
+    """The filter and its shorthands as one."""
+    where, kind, tags = chosen.get("where"), chosen.get("kind"), chosen.get("tags")
+    parts: list[Filter] = [] if where is None else [where]
+    if kind is not None:
+        parts.append({"kind": kind})
+    if tags is not None:
+        parts += [{"tags": {"contains": tag}} for tag in tags]
+    joined = None if not parts else parts[0] if len(parts) == 1 else {"and": parts}
+    status = chosen.get("status")
+    statuses = [status] if isinstance(status, str) else status
+    return Selection(joined, statuses, chosen.get("as_of"), chosen.get("known_at"))

@@ -1,0 +1,235 @@
+"""Handles for parts of a memory, from inside an event loop: conversations, groups, profiles, items.
+
+The synchronous ones in `handles.py` are written from these by `tools/gen_sync.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self, Unpack
+
+from recollect.client.asking import Which, draft, memory_id
+from recollect.domain.drafts import MessageFields, Moment, message_fields
+from recollect.domain.recall import Recall
+from recollect.domain.records import (
+    Batch,
+    Group,
+    MemoryRecord,
+    Profile,
+    Remembered,
+    SessionRecord,
+)
+from recollect.domain.requests import Because, NewMemory, Question
+from recollect.domain.scopes import Scope
+from recollect.ports.backend import Backend
+
+
+class AsyncConversation:
+    """A conversation and its messages, kept verbatim and in order."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        scope: Scope,
+        id: str | None,
+        kind: str,
+        metadata: Mapping[str, Any],
+        expires_at: Moment | None,
+    ) -> None:
+        self._backend = backend
+        self._scope = scope
+        self._asked = (id, kind, metadata, expires_at)
+        self._record: SessionRecord | None = None
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        return None
+
+    async def open(self) -> SessionRecord:
+        """Begin the conversation or come back to it; done by the first message as well."""
+        if self._record is None:
+            record = await self._backend.open_session(self._scope, *self._asked)
+            self._scope = self._scope.narrowed(session=record.id)
+            self._record = record
+        return self._record
+
+    async def add(
+        self,
+        role: str,
+        text: str,
+        *,
+        key: str | None = None,
+        vector: Sequence[float] | None = None,
+        **fields: Unpack[MessageFields],
+    ) -> Remembered:
+        """Add a message.
+
+        >>> chat.add("user", "hi", speaker="Ana", occurred_at="2026-03-01T09:00")
+        """
+        await self.open()
+        new = NewMemory(text, message_fields(role, fields), key, vector)
+        return await self._backend.remember(self._scope, new, Because())
+
+    async def add_many(
+        self, messages: Sequence[Mapping[str, Any]], *, atomic: bool = True
+    ) -> Batch:
+        """Add messages in one transaction; each a mapping with `role`, `text` and more."""
+        await self.open()
+        drafts: list[NewMemory] = []
+        for message in messages:
+            item = draft(message)
+            rest = {name: value for name, value in item.fields.items() if name != "role"}
+            fields = message_fields(item.fields.get("role"), rest)
+            drafts.append(NewMemory(item.text, fields, item.key, item.vector))
+        return await self._backend.remember_many(self._scope, drafts, Because(), atomic=atomic)
+
+    async def messages(self, *, last: int | None = None) -> Sequence[MemoryRecord]:
+        """The messages in order: all of them, or the last few."""
+        record = await self.open()
+        return await self._backend.messages(self._scope, record.id, last=last)
+
+    async def recall(self, question: str, *, limit: int = 10) -> Recall:
+        """Search the memories of this conversation alone."""
+        await self.open()
+        scope = self._scope.narrowed(only_session=True)
+        return await self._backend.recall(scope, Question(question, limit))
+
+
+class AsyncGrouping:
+    """A named set of memories."""
+
+    def __init__(self, backend: Backend, scope: Scope, name: str) -> None:
+        self._backend = backend
+        self._scope = scope
+        self._name = name
+
+    async def make(self, description: str | None = None) -> Group:
+        """Make sure that the group exists, even while it is empty."""
+        return await self._backend.make_group(self._scope, self._name, description)
+
+    async def add(self, id: Which) -> bool:
+        """Put a memory into the group; False if it was in it already."""
+        group = await self.make()
+        return await self._backend.set_member(self._scope, group.id, memory_id(id), present=True)
+
+    async def remove(self, id: Which) -> bool:
+        """Take a memory out of the group; False if it was not in it."""
+        return await self._backend.set_member(self._scope, self._name, memory_id(id), present=False)
+
+    async def members(self) -> Sequence[MemoryRecord]:
+        """The memories of the group, in the order they were added."""
+        return await self._backend.members(self._scope, self._name)
+
+
+class AsyncProfileCategory:
+    """One category of a person's profile: keyed JSON with a history."""
+
+    def __init__(self, backend: Backend, scope: Scope, category: str) -> None:
+        self._backend = backend
+        self._scope = scope
+        self._category = category
+
+    async def get(self) -> Profile:
+        """What is known, and its version."""
+        return await self._backend.profile(self._scope, self._category)
+
+    async def merge(
+        self,
+        data: Mapping[str, Any],
+        *,
+        if_version: int | None = None,
+        actor: str | None = None,
+        reason: str | None = None,
+    ) -> Profile:
+        """Merge deeply: objects key by key, lists united in order, None removes its key."""
+        return await self._backend.write_profile(
+            self._scope,
+            self._category,
+            "merge",
+            data,
+            Because(actor, reason),
+            if_version=if_version,
+        )
+
+    async def replace(
+        self,
+        data: Mapping[str, Any],
+        *,
+        if_version: int | None = None,
+        actor: str | None = None,
+        reason: str | None = None,
+    ) -> Profile:
+        """Put this in place of what was known."""
+        return await self._backend.write_profile(
+            self._scope,
+            self._category,
+            "replace",
+            data,
+            Because(actor, reason),
+            if_version=if_version,
+        )
+
+    async def remove(self, *path: str) -> Profile:
+        """Remove one key, however deep: `remove("food", "avoid")`."""
+        return await self._backend.write_profile(
+            self._scope, self._category, "remove", path, Because(), if_version=None
+        )
+
+    async def clear(self) -> Profile:
+        """Remove everything in the category; its history stays until the person is forgotten."""
+        return await self._backend.write_profile(
+            self._scope, self._category, "clear", {}, Because(), if_version=None
+        )
+
+    async def history(self) -> Sequence[Profile]:
+        """Every version of the category, oldest first, the present one last."""
+        return await self._backend.past_profiles(self._scope, self._category)
+
+
+class AsyncItems:
+    """Items of a category: memories with a key, a status of their own and a priority."""
+
+    def __init__(self, backend: Backend, scope: Scope, category: str) -> None:
+        self._backend = backend
+        self._scope = scope
+        self._category = category
+
+    async def create(
+        self, key: str, content: str, *, status: str | None = None, priority: int | None = None
+    ) -> MemoryRecord:
+        """Create an item; ConflictError if the key is taken."""
+        fields = _item_fields(content, status, priority)
+        return await self._backend.put_item(
+            self._scope, self._category, key, fields, Because(), create_only=True
+        )
+
+    async def upsert(
+        self, key: str, content: str, *, status: str | None = None, priority: int | None = None
+    ) -> MemoryRecord:
+        """Create an item or change the one with this key; what is not given stays as it was."""
+        fields = _item_fields(content, status, priority)
+        return await self._backend.put_item(
+            self._scope, self._category, key, fields, Because(), create_only=False
+        )
+
+    async def update(self, id: Which, **fields: Any) -> MemoryRecord:
+        """Change `content`, `status` or `priority` of an item; `priority=None` clears it."""
+        return await self._backend.change_item(
+            self._scope, self._category, memory_id(id), fields, Because()
+        )
+
+    async def get(self, id: Which) -> MemoryRecord:
+        """An item by its id."""
+        return await self._backend.item(self._scope, self._category, memory_id(id))
+
+    async def list(self, *, status: str | None = None, limit: int = 100) -> Sequence[MemoryRecord]:
+        """The items, most urgent first."""
+        return await self._backend.items(self._scope, self._category, status=status, limit=limit)
+
+
+def _item_fields(content: str, status: str | None, priority: int | None) -> dict[str, Any]:
+    given = {"content": content, "status": status, "priority": priority}
+    return {name: value for name, value in given.items() if value is not None}
