@@ -22,9 +22,10 @@ SORTS = (
 class View:
     """Which memories a reader sees: places, perhaps one session, perhaps one agent, at a time.
 
-    Without `as_of` it is the present: what is active, begun, not over and not expired at `now`.
-    With `as_of` it is how things stood then: each memory in the words it had then, true at that
-    moment; what was learned later about that time counts as well, unless `known_at` excludes it.
+    Without `as_of` it is the present: what is active, not over and not expired at `now`.
+    With `as_of` it is how things stood then: what was true at that moment, in the words it had
+    then; what was learned later about that time, endings included, counts as well. With
+    `known_at` nothing counts that was learned after that moment, and the words are of then.
     `statuses` of None means whatever the default is: active ones.
     """
 
@@ -41,6 +42,12 @@ class View:
     def in_the_past(self) -> bool:
         """Whether earlier versions have to be consulted."""
         return self.as_of is not None or self.known_at is not None
+
+    def had_ended(self, valid_to: int | None) -> bool:
+        """Whether a memory that ends then, as we learned later, was over at `as_of` already."""
+        if self.as_of is None or self.known_at is not None:
+            return False
+        return valid_to is not None and valid_to <= self.as_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -48,6 +49,7 @@ class Core:
         self._analyser = ports.analyser
         self._embedder = ports.embedder
         self._last_id = 0
+        self._numbering = threading.Lock()
         self._touched: dict[str, int] = {}
 
     @property
@@ -61,8 +63,9 @@ class Core:
         """An id that is larger than every one before it."""
         milliseconds = self._clock.now() // 1000
         drawn = ids.compose(milliseconds, int.from_bytes(self._entropy.bytes(10), "little"))
-        self._last_id = max(drawn, self._last_id + 1)
-        return ids.render(prefix, self._last_id)
+        with self._numbering:
+            self._last_id = number = max(drawn, self._last_id + 1)
+        return ids.render(prefix, number)
 
     def _stamp(self, action: str, because: Because) -> Stamp:
         """Who, what, when and why, for one change."""
@@ -83,12 +86,14 @@ class Core:
     def _view(self, scope: Scope, selection: Selection | None = None) -> View:
         """What a scope shows of a selection."""
         chosen = selection or Selection()
+        known_at = self._moment(chosen.known_at, "known_at")
+        as_of = known_at if chosen.as_of is None else self._moment(chosen.as_of, "as_of")
         return View(
             places=scope.places,
             now=self._moment(chosen.now, "now") or self._clock.now(),
             session=scope.session if scope.only_session else None,
-            as_of=self._moment(chosen.as_of, "as_of"),
-            known_at=self._moment(chosen.known_at, "known_at"),
+            as_of=as_of,
+            known_at=known_at,
             statuses=_statuses(chosen.statuses),
             where=filters.parse(chosen.where),
         )

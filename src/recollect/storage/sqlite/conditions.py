@@ -62,8 +62,8 @@ def _of_the_past(view: View) -> list[Condition]:
 
 def words_of(view: View) -> int:
     """The moment whose wording a past view shows."""
-    moments = [moment for moment in (view.as_of, view.known_at) if moment is not None]
-    return min(moments) if moments else times.LAST
+    moment = view.as_of if view.known_at is None else view.known_at
+    return times.LAST if moment is None else moment
 
 
 def of_filter(condition: Filter) -> Condition:

@@ -74,11 +74,12 @@ def past_records(
     statuses = view.statuses or (Status.ACTIVE, Status.SUPERSEDED)
     shown: dict[int, MemoryRecord] = {}
     for number, place in places.items():
-        for row, body in stream(connection, "versions_at", number, words, words):
+        for row, body, ended in stream(connection, "versions_at", number, words, words):
             record = unpack(json.loads(body), place)
             if (
                 record.status in statuses
                 and (view.as_of is None or record.true_at(times.show(view.as_of)))
+                and not view.had_ended(ended)
                 and (view.session is None or record.session == view.session)
                 and (view.agent is None or record.agent == view.agent)
                 and (view.where is None or matches(view.where, record))

@@ -144,9 +144,10 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 SELECT version, since, until, body FROM versions WHERE what = ? AND about = ? ORDER BY version;
 
 -- name: versions_at
--- The states of a place's memories that were replaced after a moment but in force at it.
-SELECT about, body FROM versions
-WHERE what = 'memory' AND place = ? AND until > ? AND since <= ?;
+-- The states of a place's memories that were replaced after a moment but in force at it, and when
+-- the memory ended as far as we know today.
+SELECT v.about, v.body, m.valid_to FROM versions AS v INNER JOIN memories AS m ON m.row = v.about
+WHERE v.what = 'memory' AND v.place = ? AND v.until > ? AND v.since <= ?;
 
 -- name: insert_event
 INSERT INTO events (
@@ -446,7 +447,12 @@ DELETE FROM jobs WHERE memory IN (SELECT row FROM temp.doomed);
 
 -- name: erase_event_details
 UPDATE events SET salt = NULL, detail = NULL
-WHERE what = 'memory' AND about IN (SELECT row FROM temp.doomed);
+WHERE what IN ('memory', 'link', 'member') AND about IN (SELECT row FROM temp.doomed);
+
+-- name: erase_event_targets
+-- Links that started at memories that stay name their targets, also when they were dropped since.
+UPDATE events SET salt = NULL, detail = NULL
+WHERE what = 'link' AND json_extract(detail, '$.target') IN (SELECT id FROM temp.doomed);
 
 -- name: erase_memories
 DELETE FROM memories WHERE row IN (SELECT row FROM temp.doomed);
