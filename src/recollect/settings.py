@@ -1,0 +1,199 @@
+"""Settings: one typed object, and where its values come from.
+
+Later sources win: the defaults below, `recollect.toml` or `recollect.yaml` in the working folder,
+`.env` beside it, `RECOLLECT_*` in the environment, arguments. Nothing is read before `load` is
+called. A key nobody knows or a value that does not fit is refused with its source, never skipped.
+"""
+
+import importlib
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, get_args, get_origin
+
+import Stemmer
+
+from recollect.domain.errors import MissingExtra, SettingsError
+from recollect.domain.limits import LIST_LIMIT_MAX, RECALL_LIMIT_MAX
+
+PREFIX = "RECOLLECT_"
+TOML, YAML, DOTENV = "recollect.toml", "recollect.yaml", ".env"
+
+
+def _setting(default: Any, meaning: str, **bounds: Any) -> Any:
+    return field(default=default, metadata={"help": meaning, **bounds})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What can be set. In a file by these names; in the environment as `RECOLLECT_` and the name in
+    capitals, for instance `RECOLLECT_URL`.
+    """
+
+    url: str = _setting("memory.db", "the memory to open when none is named: a path or a URL")
+    user: str = _setting("local", "whose memories are read and written unless a scope says so")
+    app: str = _setting("default", "the application whose memories are read and written")
+    durability: Literal["full", "relaxed"] = _setting(
+        "full",
+        "`full`: what was acknowledged survives a power cut; "
+        "`relaxed`: faster, the last moments may be lost",
+    )
+    language: str = _setting(
+        "english",
+        "the language whose word forms are matched in Latin script",
+        one_of=tuple(Stemmer.algorithms()),
+    )
+    recall_limit: int = _setting(
+        10, "hits that `recollect recall` shows", least=1, most=RECALL_LIMIT_MAX
+    )
+    list_limit: int = _setting(
+        50, "memories that `recollect list` shows at a time", least=1, most=LIST_LIMIT_MAX
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = _setting(
+        "warning", "the least grave messages that the `recollect` command logs"
+    )
+    log_format: Literal["text", "json"] = _setting(
+        "text", "how the `recollect` command logs: lines for people or JSON for machines"
+    )
+
+
+_FIELDS = MappingProxyType({one.name: one for one in fields(Settings)})
+
+
+def load(path: str | os.PathLike[str] | None = None, **overrides: Any) -> Settings:
+    """The settings from every source; an override of None counts as not given.
+
+    `path` names a file to read in place of `recollect.toml` or `recollect.yaml`.
+
+    >>> load(url="notes.db").url
+    'notes.db'
+    """
+    values: dict[str, Any] = {}
+    for source, given in _sources(path, overrides):
+        for name, value in given.items():
+            values[name] = _checked(name, value, source)
+    return Settings(**values)
+
+
+def _sources(
+    path: str | os.PathLike[str] | None, overrides: Mapping[str, Any]
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    file = _file() if path is None else Path(path)
+    if file is not None:
+        yield str(file), _from_file(file)
+    if Path(DOTENV).is_file():
+        yield DOTENV, _named(_from_dotenv(_text(Path(DOTENV))))
+    yield "the environment", _named(os.environ)
+    yield "an argument", {name: value for name, value in overrides.items() if value is not None}
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def _file() -> Path | None:
+    """The settings file of the working folder, if there is one."""
+    found = [Path(name) for name in (TOML, YAML) if Path(name).is_file()]
+    if len(found) > 1:
+        raise SettingsError(f"there is both a {TOML} and a {YAML}; keep one of them")
+    return found[0] if found else None
+
+
+def _from_file(file: Path) -> Mapping[str, Any]:
+    text = _text(file)
+    if file.suffix in (".yaml", ".yml"):
+        return _from_yaml(file, text)
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as exc:
+        raise SettingsError(f"{file} is not valid TOML: {exc}") from exc
+
+
+def _from_yaml(file: Path, text: str) -> Mapping[str, Any]:
+    try:
+        yaml: Any = importlib.import_module("yaml")
+    except ModuleNotFoundError as exc:
+        raise MissingExtra(
+            f"{file} needs a YAML parser: pip install 'recollect[yaml]', or write {TOML}"
+        ) from exc
+    try:
+        found = yaml.safe_load(text)
+    except yaml.YAMLError as exc:
+        raise SettingsError(f"{file} is not valid YAML: {exc}") from exc
+    if found is None:
+        return {}
+    if not isinstance(found, Mapping):
+        raise SettingsError(f"{file} must hold names and values, not a {type(found).__name__}")
+    return {str(name): value for name, value in found.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as exc:
+        raise SettingsError(f"could not read the settings of {file}: {exc.strerror}") from exc
+    except UnicodeDecodeError as exc:
+        raise SettingsError(f"{file} is not UTF-8 text: {exc.reason}") from exc
+
+
+def _from_dotenv(text: str) -> dict[str, str]:
+    """`NAME=value` lines; quotes around a value and `export` before a name are dropped."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        name, equals, value = line.strip().removeprefix("export ").partition("=")
+        if not equals or name.startswith("#"):
+            continue
+        value = value.strip()
+        if len(value) > 1 and value[0] in "'\"" and value[0] == value[-1]:
+            value = value[1:-1]
+        else:
+            value = value.partition(" #")[0].rstrip()
+        found[name.strip()] = value
+    return found
+
+
+def _named(environment: Mapping[str, str]) -> dict[str, str]:
+    """The settings in an environment, by their names; empty ones count as not given."""
+    return {
+        name.removeprefix(PREFIX).lower(): value
+        for name, value in environment.items()
+        if name.startswith(PREFIX) and value
+    }
+
+
+# -- checking --------------------------------------------------------------------------------------
+
+
+def _checked(name: str, value: object, source: str) -> Any:
+    """A value as its field wants it, or an error that says which, where and what would be right."""
+    if name not in _FIELDS:
+        near = get_close_matches(name, _FIELDS, n=1, cutoff=0.4)
+        meant = f"did you mean {near[0]!r}? " if near else ""
+        raise SettingsError(
+            f"unknown setting {name!r:.80} in {source}; {meant}Known: {', '.join(_FIELDS)}"
+        )
+    kind, bounds = _FIELDS[name].type, _FIELDS[name].metadata
+    if kind is int:
+        return _number(name, value, source, bounds["least"], bounds["most"])
+    if not isinstance(value, str) or not value.strip():
+        raise _refused(name, value, source, "a text that is not empty")
+    choices = get_args(kind) if get_origin(kind) is Literal else bounds.get("one_of")
+    if choices and value not in choices:
+        raise _refused(name, value, source, f"one of {', '.join(choices)}")
+    return value
+
+
+def _number(name: str, value: object, source: str, least: int, most: int) -> int:
+    number: object = value
+    if isinstance(value, str) and value.strip().isdecimal():
+        number = int(value)
+    if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= most:
+        raise _refused(name, value, source, f"a whole number from {least} to {most}")
+    return number
+
+
+def _refused(name: str, value: object, source: str, wanted: str) -> SettingsError:
+    return SettingsError(f"{name} = {value!r:.80} in {source}: it must be {wanted}")
