@@ -1,7 +1,8 @@
 """Runs the code blocks of Markdown pages, in order, as a reader would.
 
-Each page gets an empty folder and one namespace. A `python` block runs; with `title="name.py"`
-after the word it is a file, and is saved under that name instead. In a `console` block each line
+Each page gets an empty folder and one namespace. A `python` block runs; what stands behind
+`print(...)  # ` must be what it prints (an `…` at its end stands for the rest). With
+`title="name.py"` after the word the block is a file, and is saved under that name instead. In a `console` block each line
 that starts with `$ recollect` runs the installed command and must exit with 0. Other languages,
 and other commands, are only shown. Standard library only: the release check runs it with nothing
 but the wheel installed.
@@ -13,11 +14,12 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w+)(?P<info>[^\n`]*)$")
+PROMISED = re.compile(r"\bprint\(.*\)  # (?P<output>.*)$")
 TITLE = re.compile(r"""title=["']?([\w.-]+)["']?""")
 
 
@@ -50,6 +52,21 @@ def blocks(markdown: str) -> Iterator[Block]:
         )
 
 
+def checked_print(lines: list[str]) -> Callable[..., None]:
+    """A `print` that fails where it prints something else than the comment behind it."""
+
+    def checked(*values: object, sep: str = " ", end: str = "\n") -> None:
+        promise = PROMISED.search(lines[sys._getframe(1).f_lineno - 1])
+        printed = sep.join(map(str, values))
+        if promise:
+            start, rest, _ = promise["output"].partition("…")
+            kept = printed.startswith(start) if rest else printed == start
+            assert kept, f"the page promises {promise['output']!r}, printed was {printed!r}"
+        print(printed, end=end)
+
+    return checked
+
+
 def run_python(block: Block, page: str, namespace: dict[str, object]) -> None:
     """Run a block so that a traceback names the page and its line."""
     padded = "\n" * (block.line - 1) + block.code
@@ -80,10 +97,11 @@ def run_console(block: Block, page: str) -> None:
 def run_page(path: Path) -> int:
     """Run one page in an empty folder; the number of its blocks that ran."""
     page = str(path)
-    namespace: dict[str, object] = {"__name__": "__main__"}
+    markdown = path.read_text(encoding="utf-8")
+    checked = checked_print(markdown.splitlines())
+    namespace: dict[str, object] = {"__name__": "__main__", "print": checked}
     ran = 0
     before = Path.cwd()
-    markdown = path.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         try:

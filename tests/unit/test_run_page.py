@@ -52,6 +52,14 @@ def test_a_block_that_fails_names_the_page_and_its_line(tmp_path: Path) -> None:
     assert (str(last.path), last.lineno + 1) == (str(path), 5)
 
 
+def test_a_comment_behind_a_print_must_be_what_it_prints(tmp_path: Path) -> None:
+    true = page(tmp_path, "~~~python\nprint(1, 'a')  # 1 a\nprint('abc')  # a…\nprint(3)\n~~~\n")
+    assert run_page(true) == 1
+    for claim in ("print(1 + 1)  # 3", "print('abc')  # b…", "print('abc')  # ab"):
+        with pytest.raises(AssertionError, match="the page promises"):
+            run_page(page(tmp_path, f"~~~python\n{claim}\n~~~\n"))
+
+
 def test_a_command_that_fails_ends_the_run(tmp_path: Path) -> None:
     path = page(tmp_path, "~~~console\n$ recollect no-such-command\n~~~\n")
     with pytest.raises(SystemExit, match=r"page\.md:2: \$ recollect no-such-command"):
