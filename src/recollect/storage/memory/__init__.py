@@ -1,0 +1,1 @@
+"""The in-memory adapter of the store port."""
