@@ -13,7 +13,12 @@ from importlib.resources import files
 
 import Stemmer
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|[\u2190-\u2bff\u3030\U0001f000-\U0001faff]")
+#: Letters and digits, and the marks that scripts set above, below and between them.
+_LETTER = (
+    r"(?:[^\W_]|[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
+    r"\u0900-\u0dff\u0e31-\u0e4e\u0eb1-\u0ece\u102b-\u103e\u17b4-\u17d3])"
+)
+_WORD = re.compile(rf"{_LETTER}+(?:['’]{_LETTER}+)*|[\u2190-\u2bff\u3030\U0001f000-\U0001faff]")
 #: Tokens that mean more than their parts: joined by signs, in camel case, or ending in ++ or #.
 _COMPOUND = re.compile(
     r"\w+(?:[-_./:@&+\\]+\w+)+|[^\W_]*[a-z][A-Z][^\W_]*|(?<!\w)[A-Za-z](?:\+\+|#)(?!\w)"
@@ -27,7 +32,9 @@ _DENSE = re.compile(
 _MARKS = re.compile(r"[\u0300-\u036f\u064b-\u0652]")
 _CYRILLIC, _ARABIC, _GREEK = "\u0400\u04ff", "\u0600\u06ff", "\u0370\u03ff"
 _SCRIPT_LANGUAGES = ((_CYRILLIC, "russian"), (_ARABIC, "arabic"), (_GREEK, "greek"))
+#: What stands between two spaces is remembered with its terms, up to this many and this long.
 _CACHE_MAX = 200_000
+_CHUNK_CACHED = 40
 
 
 class Analyser:
@@ -36,7 +43,6 @@ class Analyser:
     def __init__(self, language: str = "english") -> None:
         self._stemmers = {name: Stemmer.Stemmer(name) for _, name in _SCRIPT_LANGUAGES}
         self._latin = Stemmer.Stemmer(language)
-        self._terms: dict[str, tuple[str, ...]] = {}
         self._packed: dict[str, bytes] = {}
         self._stop = frozenset(
             term for word in _stop_words(language) for term in self._terms_of(word)
@@ -48,15 +54,15 @@ class Analyser:
         >>> Analyser().terms("She painted src/app.py")
         ['she', 'paint', 'src', 'app', 'py', 'src/app.py']
         """
-        return [term for word in self._words(text) for term in self._terms_of(word)]
+        return [term for chunk in text.split() for term in self._terms_of(chunk)]
 
     def packed(self, text: str) -> bytes:
         """The terms of a text as stores index them."""
-        known = self._packed
+        known, chunks = self._packed, text.split()
         try:
-            return b"".join([known[word] for word in self._words(text)])
+            return b"".join([known[chunk] for chunk in chunks])
         except KeyError:
-            return b"".join([self._packed_of(word) for word in self._words(text)])
+            return b"".join([self._packed_of(chunk) for chunk in chunks])
 
     def question(self, text: str) -> list[str]:
         """The terms that a question looks for: each once, without stop words if that leaves any."""
@@ -67,34 +73,28 @@ class Analyser:
         """A term as the number that stores know it by."""
         return int.from_bytes(_hashed(term), "little", signed=True)
 
-    def _words(self, text: str) -> list[str]:
-        words = _WORD.findall(text.lower())
-        for compound in _COMPOUND.findall(text):
-            words.append("\x00" + compound)
-        return words
-
-    def _packed_of(self, word: str) -> bytes:
-        packed = self._packed.get(word)
+    def _packed_of(self, chunk: str) -> bytes:
+        packed = self._packed.get(chunk)
         if packed is None:
-            if len(self._packed) > _CACHE_MAX:
-                self._packed.clear()
-            packed = b"".join(_hashed(term) for term in self._terms_of(word))
-            self._packed[word] = packed
+            packed = b"".join(_hashed(term) for term in self._terms_of(chunk))
+            if len(chunk) <= _CHUNK_CACHED:
+                if len(self._packed) > _CACHE_MAX:
+                    self._packed.clear()
+                self._packed[chunk] = packed
         return packed
 
-    def _terms_of(self, word: str) -> tuple[str, ...]:
-        terms = self._terms.get(word)
-        if terms is None:
-            if len(self._terms) > _CACHE_MAX:
-                self._terms.clear()
-            terms = self._terms[word] = tuple(self._split(word))
+    def _terms_of(self, chunk: str) -> list[str]:
+        """The terms of what stands between two spaces."""
+        words = _WORD.findall(chunk.lower())
+        terms = [term for word in words for term in self._split(word)]
+        if len(words) > 1 or not chunk.islower():
+            for compound in _COMPOUND.findall(chunk):
+                terms.extend(self._split_compound(compound))
         return terms
 
     def _split(self, word: str) -> list[str]:
-        if word.startswith("\x00"):
-            return self._split_compound(word[1:])
         if word.isascii():
-            return [self._stem(word.replace("'", ""))]
+            return [self._stem(word.removesuffix("'s").replace("'", ""))]
         plain = unicodedata.normalize("NFKC", word).casefold().replace("’", "").replace("'", "")
         terms: list[str] = []
         at = 0

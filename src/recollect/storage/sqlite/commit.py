@@ -47,9 +47,13 @@ class Committer:
         ticket = Ticket(work)
         with self._queueing:
             self._queue.append(ticket)
-        with self._writing:
-            if not ticket.done:
-                self._lead(ticket)
+        try:
+            with self._writing:
+                if not ticket.done:
+                    self._lead(ticket)
+        finally:
+            if not ticket.done:  # interrupted while it waited: nobody may write it later
+                self._withdraw(ticket)
         if ticket.error is not None:
             raise ticket.error
         return ticket.answer
@@ -66,6 +70,10 @@ class Committer:
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
+
+    def _withdraw(self, ticket: Ticket) -> None:
+        with self._queueing:
+            self._queue = [one for one in self._queue if one is not ticket]
 
     def _lead(self, own: Ticket) -> None:
         with self._queueing:
@@ -91,8 +99,8 @@ class Committer:
         return self._connection
 
     def _commit(self, connection: apsw.Connection, tickets: list[Ticket]) -> None:
-        connection.execute("BEGIN IMMEDIATE")
         try:
+            connection.execute("BEGIN IMMEDIATE")
             if len(tickets) == 1:
                 self._alone_in_transaction(connection, tickets[0])
                 return
@@ -136,4 +144,7 @@ def _told_to(ticket: Ticket, own: Ticket, error: BaseException) -> BaseException
     """What a waiting caller hears: the error, or that whoever wrote for it was interrupted."""
     if ticket is own or isinstance(error, RecollectError):
         return error
-    return StorageUnavailable("the write was interrupted and not stored; try again")
+    return StorageUnavailable(
+        "whoever wrote for this call was interrupted and the write may not have happened; "
+        "try again with the same key"
+    )

@@ -112,6 +112,7 @@ def _drop_rows(tx: Transaction, op: operations.Erase, counts: dict[str, int]) ->
         tx.event(op.stamp, place, "memory", row, version=version)
     # The events of this very erasure say nothing more than that it took place.
     tx.run("erase_event_details")
+    tx.run("erase_event_targets")
     for place, listed in tx.query("doomed_by_place"):
         sealing.drop_rows(tx.connection, place, json.loads(listed))
     for table in _HANGING:

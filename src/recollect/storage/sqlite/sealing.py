@@ -1,6 +1,6 @@
 """Sealing: turning a place's single index entries into one segment."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import apsw
 import numpy as np
@@ -9,12 +9,20 @@ from recollect.domain.digests import checksum
 from recollect.ports.store import Progress
 from recollect.storage.sqlite import segments
 from recollect.storage.sqlite.segments import SEAL_AT
-from recollect.storage.sqlite.sql import first, query, run
+from recollect.storage.sqlite.sql import first, query, run, run_many
+
+#: Row, terms, space and code of one memory.
+Entry = tuple[int, bytes, int | None, bytes | None]
 
 
-def seal_place(connection: apsw.Connection, place: int) -> None:
-    """Move all unsealed entries of a place into segments, one per embedding space."""
-    entries = query(connection, "unsealed_of_place", place)
+def seal_place(connection: apsw.Connection, place: int, further: Sequence[Entry] = ()) -> None:
+    """Move all unsealed entries of a place into segments, one per embedding space.
+
+    `further` entries join them; of several for one memory the last counts.
+    """
+    latest = {entry[0]: entry for entry in query(connection, "unsealed_of_place", place)}
+    latest.update({entry[0]: entry for entry in further})
+    entries = [latest[row] for row in sorted(latest)]
     by_space: dict[int | None, list[tuple[int, bytes, bytes | None]]] = {}
     for row, terms, space, code in entries:
         by_space.setdefault(space, []).append((row, terms, code))
@@ -22,6 +30,12 @@ def seal_place(connection: apsw.Connection, place: int) -> None:
         rows, terms_of, codes = zip(*members, strict=True)
         insert_segment(connection, place, segments.columns_of(rows, terms_of, codes, space))
     run(connection, "delete_unsealed_of_place", place)
+
+
+def add_entries(connection: apsw.Connection, place: int, entries: Sequence[Entry]) -> None:
+    """Keep entries until there are enough of them to seal."""
+    listed = [(place, *entry, checksum(entry[1], entry[3])) for entry in entries]
+    run_many(connection, "insert_unsealed", listed)
 
 
 def insert_segment(connection: apsw.Connection, place: int, columns: segments.Columns) -> None:

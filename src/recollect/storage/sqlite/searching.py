@@ -51,7 +51,7 @@ class Searcher:
             if search.view.in_the_past:
                 past = reading.past_records(connection, search.view, places)
             parts = [self._part(connection, search, number) for number in places]
-        found = _merged(parts, search)
+            found = _merged(parts, search)  # inside the lock: others grow the indexes
         if search.vector is not None:
             found = _rescored(connection, found, search)
         return _with_past(found, past, search) if past else found

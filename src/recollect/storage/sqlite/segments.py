@@ -147,6 +147,12 @@ def decode(payload: bytes) -> Columns:
     )
 
 
+def quantised(vectors: Sequence[bytes]) -> list[bytes]:
+    """Float32 vectors of one size, as `quantise` packs them."""
+    joined = np.frombuffer(b"".join(vectors), dtype="<f4")
+    return quantise(joined.reshape(len(vectors), -1))
+
+
 def quantise(vectors: NDArray[np.float32]) -> list[bytes]:
     """Each vector as a float32 scale followed by int8 numbers."""
     scales = np.abs(vectors).max(axis=1) / 127.0

@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -33,6 +33,11 @@ Row = tuple[Any, ...]
 def run(connection: apsw.Connection, name: str, *values: Any) -> None:
     """Execute a statement for its effect."""
     connection.execute(SQL[name], values)
+
+
+def run_many(connection: apsw.Connection, name: str, rows: Sequence[Row]) -> None:
+    """Execute a statement for each row of values."""
+    connection.executemany(SQL[name], rows)
 
 
 def stream(connection: apsw.Connection, name: str, *values: Any) -> Iterator[Row]:

@@ -16,11 +16,14 @@ DELETE FROM places WHERE id = ?;
 -- name: insert_memory
 -- The columns in the order of `domain.records.PACKED`, after the place.
 INSERT INTO memories (
-    place, id, text, created_at, updated_at, kind, tier, status, importance, agent, session,
+    row, place, id, text, created_at, updated_at, kind, tier, status, importance, agent, session,
     position, role, speaker, parent, item_key, stage, stage_changed_at, priority, source, trust,
     occurred_at, valid_from, valid_to, expires_at, reinforced_at, reinforcements, superseded_by,
     tags, metadata, version
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: last_row
+SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'memories'), 0);
 
 -- name: update_memory
 UPDATE memories SET

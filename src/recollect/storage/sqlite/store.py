@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import apsw
 
 from recollect.domain.errors import ClosedError, RecollectError
-from recollect.domain.operations import Operation
+from recollect.domain.operations import Operation, Remember
 from recollect.domain.queries import EventQuery, Scan, Search, View
 from recollect.domain.records import (
     Change,
@@ -25,7 +25,7 @@ from recollect.domain.records import (
 )
 from recollect.domain.scopes import Place
 from recollect.ports.store import Candidates, Job, Progress
-from recollect.storage.sqlite import reading, rows, sealing, upkeep
+from recollect.storage.sqlite import reading, rows, sealing, segments, upkeep
 from recollect.storage.sqlite.commit import Committer
 from recollect.storage.sqlite.connection import connect, create_private, translated
 from recollect.storage.sqlite.erasing import ERASING
@@ -75,23 +75,48 @@ class SqliteStore:
     def _apply(
         self, connection: apsw.Connection, operations: Sequence[Operation], atomic: bool
     ) -> list[Any]:
-        tx = Transaction(connection)
+        tx = Transaction(connection, codes=_quantised(operations))
         if atomic:
-            answers = [_carry_out(tx, operation) for operation in operations]
+            answers = [self._carry_out(tx, operation) for operation in operations]
         else:
-            answers = [_attempt(tx, operation) for operation in operations]
-        self._seal_what_grew(tx)
+            answers = [self._attempt(tx, operation) for operation in operations]
+        self._index_added(tx)
         return answers
 
-    def _seal_what_grew(self, tx: Transaction) -> None:
-        """Seal the index entries of places where many have piled up."""
-        for place, added in tx.added.items():
+    def _carry_out(self, tx: Transaction, operation: Operation) -> Any:
+        carrier = ERASING.get(type(operation))
+        if carrier is None:
+            return execute(tx, operation)
+        self._index_added(tx)
+        return carrier(tx, operation)
+
+    def _attempt(self, tx: Transaction, operation: Operation) -> Any:
+        """An operation that leaves no trace when it fails; its answer is then the error."""
+        if isinstance(operation, Remember):  # refuses before it writes
+            try:
+                return self._carry_out(tx, operation)
+            except RecollectError as exc:
+                return exc
+        mark = tx.mark()
+        try:
+            return self._carry_out(tx, operation)
+        except RecollectError as exc:
+            tx.back_to(mark)
+            return exc
+
+    def _index_added(self, tx: Transaction) -> None:
+        """Write the new index entries; seal those of a place when many have piled up."""
+        tx.flush()
+        for place, entries in tx.entries.items():
             known = self._unsealed.get(place)
-            waiting = tx.scalar("unsealed_count", place) if known is None else known + added
-            if waiting >= SEAL_AT:
-                sealing.seal_place(tx.connection, place)
-                waiting = 0
-            self._unsealed[place] = waiting
+            waiting = tx.scalar("unsealed_count", place) if known is None else known
+            if waiting + len(entries) >= SEAL_AT:
+                sealing.seal_place(tx.connection, place, entries)
+                self._unsealed[place] = 0
+            else:
+                sealing.add_entries(tx.connection, place, entries)
+                self._unsealed[place] = waiting + len(entries)
+        tx.entries.clear()
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -297,25 +322,18 @@ class SqliteStore:
             )
 
 
-def _carry_out(tx: Transaction, operation: Operation) -> Any:
-    carrier = ERASING.get(type(operation))
-    return execute(tx, operation) if carrier is None else carrier(tx, operation)
-
-
-def _attempt(tx: Transaction, operation: Operation) -> Any:
-    """An operation that leaves no trace when it fails; its answer is then the error."""
-    tx.connection.execute("SAVEPOINT item")
-    positions, added = dict(tx.positions), dict(tx.added)
-    try:
-        answer = _carry_out(tx, operation)
-    except RecollectError as exc:
-        tx.connection.execute("ROLLBACK TO item")
-        tx.positions, tx.added = positions, added
-        tx.place_numbers.clear()
-        tx.spaces.clear()
-        answer = exc
-    tx.connection.execute("RELEASE item")
-    return answer
+def _quantised(operations: Sequence[Operation]) -> dict[bytes, bytes]:
+    """The codes of all vectors in a batch, made at once."""
+    by_size: dict[int, list[bytes]] = {}
+    for operation in operations:
+        if isinstance(operation, Remember) and operation.entry.vector is not None:
+            vector = operation.entry.vector
+            by_size.setdefault(len(vector), []).append(vector)
+    codes: dict[bytes, bytes] = {}
+    for vectors in by_size.values():
+        if len(vectors) > 1:
+            codes.update(zip(vectors, segments.quantised(vectors), strict=True))
+    return codes
 
 
 def _id_of(connection: apsw.Connection, row: int) -> str | None:

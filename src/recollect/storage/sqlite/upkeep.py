@@ -15,12 +15,14 @@ from recollect.domain.limits import IDEMPOTENCY_HOURS
 from recollect.domain.records import Finding, Verification
 from recollect.ports.store import Progress
 from recollect.storage.sqlite import segments
+from recollect.storage.sqlite.connection import BUSY_TIMEOUT_MS
 from recollect.storage.sqlite.sql import first, query, run, scalar, stream
 
 #: "RCLT": marks the file as ours.
 APPLICATION_ID = 0x52434C54
 SEAL_EVENTS = 1024
 _COPY_PAGES = 2000
+WIPE_WAIT_MS = 1_000
 
 
 def migrations() -> list[tuple[int, str]]:
@@ -96,11 +98,17 @@ def _fixed_part(row: Any) -> bytes:
 
 
 def wipe(connection: apsw.Connection) -> bool:
-    """Move the log into the file and cut it to nothing; False while a reader needs it."""
+    """Move the log into the file and cut it to nothing; False while a reader needs it.
+
+    Nobody can write while this waits for a reader, so it does not wait for long.
+    """
+    connection.set_busy_timeout(WIPE_WAIT_MS)
     try:
         busy, _, _ = first(connection, "truncate_log") or (1, 0, 0)
     except apsw.BusyError:
         return False
+    finally:
+        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
     return not busy
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import apsw
-import numpy as np
 
 from recollect.domain import digests, merging, operations, times
 from recollect.domain.errors import (
@@ -34,7 +33,9 @@ from recollect.domain.records import (
 )
 from recollect.domain.scopes import Place
 from recollect.storage.sqlite import rows, segments
-from recollect.storage.sqlite.sql import Row, first, query, run, scalar
+from recollect.storage.sqlite.sql import Row, first, query, run, run_many, scalar
+
+Indexed = tuple[int, bytes, int | None, bytes | None]
 
 
 @dataclass(slots=True)
@@ -45,23 +46,65 @@ class Transaction:
     place_numbers: dict[Place, int] = field(default_factory=dict[Place, int])
     positions: dict[tuple[int, str], int] = field(default_factory=dict[tuple[int, str], int])
     spaces: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
-    added: dict[int, int] = field(default_factory=dict[int, int])
+    entries: dict[int, list[Indexed]] = field(default_factory=dict[int, list[Indexed]])
+    codes: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes])
+    last_row: int | None = None
+    _later: dict[str, list[tuple[Any, ...]]] = field(
+        default_factory=dict[str, list[tuple[Any, ...]]]
+    )
 
     def run(self, name: str, *values: Any) -> None:
         """Execute a statement for its effect."""
+        self.flush()
         run(self.connection, name, *values)
+
+    def later(self, name: str, *values: Any) -> None:
+        """Insert a row before the next statement that could see it, together with its like."""
+        self._later.setdefault(name, []).append(values)
+
+    def flush(self) -> None:
+        """Insert what waits."""
+        if self._later:
+            for name, rows_of_it in self._later.items():
+                run_many(self.connection, name, rows_of_it)
+            self._later.clear()
+
+    def mark(self) -> dict[int, list[Indexed]]:
+        """Remember where we are, for `back_to`."""
+        self.flush()
+        self.connection.execute("SAVEPOINT mark")
+        return {place: list(entries) for place, entries in self.entries.items()}
+
+    def back_to(self, mark: dict[int, list[Indexed]]) -> None:
+        """Undo what was done since a mark."""
+        self._later.clear()
+        self.connection.execute("ROLLBACK TO mark")
+        self.entries = mark
+        self.place_numbers.clear()
+        self.positions.clear()
+        self.spaces.clear()
 
     def query(self, name: str, *values: Any) -> list[Row]:
         """All rows that a statement answers."""
+        self.flush()
         return query(self.connection, name, *values)
 
     def first(self, name: str, *values: Any) -> Row | None:
         """The first row that a statement answers."""
+        self.flush()
         return first(self.connection, name, *values)
 
     def scalar(self, name: str, *values: Any) -> Any:
         """The first value that a statement answers."""
+        self.flush()
         return scalar(self.connection, name, *values)
+
+    def new_row(self) -> int:
+        """The number of the next memory; numbers are never used again."""
+        if self.last_row is None:
+            self.last_row = int(self.scalar("last_row"))
+        self.last_row += 1
+        return self.last_row
 
     def place(self, place: Place) -> int:
         """The number of a place, made if need be."""
@@ -109,7 +152,7 @@ class Transaction:
             detail["reason"] = stamp.reason
         text = compact(detail) if detail else None
         digest = digests.of_data(detail, stamp.salt) if detail else None
-        self.run(
+        self.later(
             "insert_event",
             *(stamp.event, stamp.at, place, stamp.action, what, about, version),
             *(before, after, digest, stamp.salt, text),
@@ -128,21 +171,24 @@ def remember(tx: Transaction, op: operations.Remember) -> MemoryRecord:
         earlier = _replayed(tx, place, op)
         if earlier is not None:
             return earlier
-    record = _positioned(tx, place, op.record)
+    record = op.record
     if record.parent is not None:
         _require_parent(tx, record.id, record.parent, record.place)
     if record.item_key is not None:
         _require_free_key(tx, place, record, row=0)
+    space = _space_of(tx, op.entry)
+    # From here on nothing is refused any more, so that a batch needs no way back.
+    record = _positioned(tx, place, record)
     packed = pack(record)
-    tx.run("insert_memory", place, *packed)
-    row = tx.connection.last_insert_rowid()
-    put_entry(tx, place, row, op.entry)
+    row = tx.new_row()
+    tx.later("insert_memory", row, place, *packed)
+    put_entry(tx, place, row, op.entry, space)
     tx.event(
         op.stamp, place, "memory", row, version=1, after=digests.of_packed(packed, op.stamp.salt)
     )
     if op.once is not None:
         values = (place, op.once.key, op.once.body, row, op.stamp.at)
-        tx.run("insert_once", *values, digests.checksum(*values))
+        tx.later("insert_once", *values, digests.checksum(*values))
     return record
 
 
@@ -195,20 +241,22 @@ def _require_free_key(tx: Transaction, place: int, record: MemoryRecord, row: in
         )
 
 
-def put_entry(tx: Transaction, place: int, row: int, entry: operations.Entry) -> None:
+def _space_of(tx: Transaction, entry: operations.Entry) -> int | None:
+    """The number of the space that an entry's vector lies in."""
+    if entry.vector is None or entry.space is None:
+        return None
+    return tx.space(entry.space, len(entry.vector) // 4)
+
+
+def put_entry(
+    tx: Transaction, place: int, row: int, entry: operations.Entry, space: int | None
+) -> None:
     """Index a text, and keep its vector if it came with one."""
-    space: int | None = None
     code: bytes | None = None
     if entry.vector is not None:
-        assert entry.space is not None
-        vector = np.frombuffer(entry.vector, dtype="<f4").reshape(1, -1)
-        space = tx.space(entry.space, vector.shape[1])
-        code = segments.quantise(vector)[0]
-        tx.run("insert_vector", row, space, entry.vector, digests.checksum(entry.vector))
-    tx.run(
-        "insert_unsealed", place, row, entry.terms, space, code, digests.checksum(entry.terms, code)
-    )
-    tx.added[place] = tx.added.get(place, 0) + 1
+        code = tx.codes.get(entry.vector) or segments.quantised([entry.vector])[0]
+        tx.later("insert_vector", row, space, entry.vector, digests.checksum(entry.vector))
+    tx.entries.setdefault(place, []).append((row, entry.terms, space, code))
 
 
 def alter(tx: Transaction, op: operations.Alter) -> MemoryRecord:
@@ -229,7 +277,7 @@ def alter(tx: Transaction, op: operations.Alter) -> MemoryRecord:
     _keep_version(tx, place, row, old, packed_old, op.stamp.at)
     tx.run("update_memory", *packed_new, row)
     if op.entry is not None:
-        put_entry(tx, place, row, op.entry)
+        put_entry(tx, place, row, op.entry, _space_of(tx, op.entry))
     tx.event(
         op.stamp,
         place,
@@ -414,7 +462,8 @@ def put_embedding(tx: Transaction, op: operations.PutEmbedding) -> bool:
     found = tx.first("memory_by_id", op.id)
     if found is None or found[-2] != op.version:
         return False
-    put_entry(tx, found[1], found[0], operations.Entry(op.terms, op.vector, op.space))
+    entry = operations.Entry(op.terms, op.vector, op.space)
+    put_entry(tx, found[1], found[0], entry, _space_of(tx, entry))
     return True
 
 

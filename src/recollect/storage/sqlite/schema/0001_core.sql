@@ -145,6 +145,8 @@ CREATE TABLE events (
 
 CREATE INDEX events_about ON events (about, what);
 CREATE INDEX events_id ON events (id);
+-- An erasure has to find the links that name what is erased.
+CREATE INDEX events_target ON events (json_extract(detail, '$.target')) WHERE what = 'link';
 
 -- Hash chain over the events, written in batches off the write path.
 CREATE TABLE seals (
