@@ -2,10 +2,10 @@
 
 Each page gets an empty folder and one namespace. A `python` block runs; what stands behind
 `print(...)  # ` must be what it prints (an `…` at its end stands for the rest). With
-`title="name.py"` after the word the block is a file, and is saved under that name instead. In a `console` block each line
-that starts with `$ recollect` runs the installed command and must exit with 0. Other languages,
-and other commands, are only shown. Standard library only: the release check runs it with nothing
-but the wheel installed.
+`title="name.py"` after the word the block is a file, and is saved under that name instead. In a
+`console` block each line that starts with `$ recollect` runs the installed command and must exit
+with 0. Other languages, and other commands, are only shown. Standard library only: the release
+check runs it with nothing but the wheel installed.
 """
 
 import os
