@@ -12,7 +12,6 @@ class Why:
 
     shares: Mapping[str, float]
     words: tuple[str, ...] = ()  #: terms of the question that the memory holds
-    own: bool = True  #: False for what the app shares with everybody
     cut: str | None = None  #: for a near miss: what kept it out
 
 

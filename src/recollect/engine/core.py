@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from recollect.domain import filters, ids, times
 from recollect.domain.drafts import check_dimensions
 from recollect.domain.errors import NotFound, ProviderError, ValidationError
+from recollect.domain.limits import DIMENSIONS_MAX
 from recollect.domain.operations import Entry, Stamp
 from recollect.domain.queries import View
 from recollect.domain.records import MemoryRecord, Status
@@ -161,6 +162,18 @@ class Core:
     def _take_touched(self) -> Mapping[str, int]:
         touched, self._touched = self._touched, {}
         return touched
+
+
+def given_vectors(vectors: Sequence[Any]) -> Sequence[NDArray[np.float32]]:
+    """Callers' vectors, checked and brought to unit length; at once if they are of one size."""
+    if len(vectors) > 1:
+        try:
+            together = np.asarray(vectors, dtype=np.float32)
+        except (TypeError, ValueError):
+            return [given_vector(vector) for vector in vectors]
+        if together.ndim == 2 and 0 < together.shape[1] <= DIMENSIONS_MAX:
+            return list(unit_rows(together))
+    return [given_vector(vector) for vector in vectors]
 
 
 def given_vector(vector: Any) -> NDArray[np.float32]:

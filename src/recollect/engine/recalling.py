@@ -1,6 +1,7 @@
 """Recalling: from a question to hits, and why."""
 
 from collections.abc import Sequence
+from itertools import compress
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from recollect.engine.core import Core, given_vector
 from recollect.ports.store import Candidates
 from recollect.retrieval.ranking import Ranked, rank
 
-NEAR_MISSES = 10
+NEAR_MISSES = 5
 BREADTH_MIN = 200
 
 
@@ -38,12 +39,14 @@ class Recalling(Core):
         )
         found = await self._store.candidates(search)
         ranked = rank(found)
-        chosen = ranked.order[: limit + NEAR_MISSES]
-        records = await self._records(found, [int(found.keys[i]) for i in chosen])
+        chosen = [line for line in ranked.order[: limit + NEAR_MISSES] if ranked.scores[line] > 0]
+        keys = found.keys[chosen].tolist()
+        records = await self._records(found, keys)
+        whys = _whys(found, ranked, chosen, terms)
         hits = [
-            _hit(found, ranked, int(line), records[int(found.keys[line])], terms, scope)
-            for line in chosen
-            if int(found.keys[line]) in records and ranked.scores[line] > 0
+            Hit(records[key], sum(why.shares.values()), why)
+            for key, why in zip(keys, whys, strict=True)
+            if key in records
         ]
         self._count_read([hit.memory for hit in hits[:limit]])
         lanes = ("words",) if vector is None else ("words", "meaning")
@@ -80,20 +83,19 @@ def _check_question(text: object) -> str:
     return text
 
 
-def _hit(
-    found: Candidates,
-    ranked: Ranked,
-    line: int,
-    record: MemoryRecord,
-    terms: Sequence[str],
-    scope: Scope,
-) -> Hit:
-    shares = {name: float(values[line]) for name, values in ranked.shares.items()}
-    held = np.flatnonzero(found.counts[line]).tolist()
-    words = tuple(terms[column] for column in held)
-    return Hit(record, sum(shares.values()), Why(shares, words, record.place == scope.home))
+def _whys(
+    found: Candidates, ranked: Ranked, chosen: list[np.intp], terms: Sequence[str]
+) -> list[Why]:
+    """For each chosen candidate each feature's share, and the words of the question it holds."""
+    names = list(ranked.shares)
+    shares = np.stack([ranked.shares[name][chosen] for name in names], axis=1).tolist()
+    held = (found.counts[chosen] > 0).tolist()
+    return [
+        Why(dict(zip(names, share, strict=True)), tuple(compress(terms, holds)))
+        for share, holds in zip(shares, held, strict=True)
+    ]
 
 
 def _missed(hit: Hit, limit: int) -> Hit:
-    why = Why(hit.why.shares, hit.why.words, hit.why.own, cut=f"beyond the first {limit}")
+    why = Why(hit.why.shares, hit.why.words, f"beyond the first {limit}")
     return Hit(hit.memory, hit.score, why)

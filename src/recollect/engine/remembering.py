@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from recollect.domain import ids, times
 from recollect.domain.drafts import check_fields, new_record
-from recollect.domain.errors import RecollectError, ValidationError
+from recollect.domain.errors import ClosedError, RecollectError, ValidationError
 from recollect.domain.limits import (
     BATCH_ITEMS_MAX,
     IDEMPOTENCY_KEY_CHARS_MAX,
@@ -30,7 +31,7 @@ from recollect.domain.operations import (
 from recollect.domain.records import Batch, Failed, MemoryRecord, Remembered, Status
 from recollect.domain.requests import Because, NewMemory
 from recollect.domain.scopes import Scope, check_name
-from recollect.engine.core import SALT_BYTES, Core, given_vector
+from recollect.engine.core import SALT_BYTES, Core, given_vector, given_vectors
 
 #: Reads are written down with the first write after this many memories were read.
 TOUCH_AT = 64
@@ -87,6 +88,8 @@ class Remembering(Core):
                 id = self._new_id(ids.MEMORY)
                 drafts[index] = new_record(id, scope, item.text, item.fields, now)
                 _check_key(item.key)
+                if item.vector is not None and not atomic:
+                    self._space(len(given_vector(item.vector)))
             except RecollectError as exc:
                 if atomic:
                     raise
@@ -97,14 +100,10 @@ class Remembering(Core):
         self, items: Sequence[NewMemory], good: Mapping[int, MemoryRecord]
     ) -> dict[int, NDArray[np.float32]]:
         """Vectors by item: those that were given, and those that the embedder makes."""
-        vectors: dict[int, NDArray[np.float32]] = {}
-        bare: list[int] = []
-        for index in good:
-            given = items[index].vector
-            if given is None:
-                bare.append(index)
-            else:
-                vectors[index] = given_vector(given)
+        given = [index for index in good if items[index].vector is not None]
+        bare = [index for index in good if items[index].vector is None]
+        rows = given_vectors([items[index].vector for index in given])
+        vectors = dict(zip(given, rows, strict=True))
         made = await self._embed([good[index].text for index in bare], "passage")
         if made is not None:
             vectors.update(zip(bare, made, strict=True))
@@ -204,9 +203,12 @@ class Remembering(Core):
     async def close(self) -> None:
         """Write down outstanding reads, seal and release the store."""
         touched = self._take_touched()
-        if touched:
-            await self._store.apply([Touch(touched, self._clock.now())], atomic=False)
-        await self._store.close()
+        try:
+            if touched:
+                with suppress(ClosedError):  # closed before, or this is a forked child
+                    await self._store.apply([Touch(touched, self._clock.now())], atomic=False)
+        finally:
+            await self._store.close()
 
 
 def replace_salt(stamp: Stamp, salt: bytes) -> Stamp:

@@ -21,7 +21,9 @@ from recollect.storage.sqlite.sql import SQL, first, query, scalar, stream
 SLOTS_MAX = 2_000_000
 #: More changes than this at once, and the indexes are loaded anew instead of following them.
 FOLLOW_MAX = 20_000
-RESCORE = 4
+#: Of the nearest vectors this part is compared exactly, and at least so many.
+RESCORE = 8
+RESCORED_MIN = 24
 _N = TypeVar("_N", bound=np.generic)
 
 
@@ -254,10 +256,11 @@ def _rescored(connection: apsw.Connection, found: Candidates, search: Search) ->
     known = np.flatnonzero(~np.isnan(found.similarity))
     if space is None or len(known) == 0:
         return found
-    count = min(len(known), max(search.breadth // RESCORE, 40))
+    count = min(len(known), max(search.breadth // RESCORE, RESCORED_MIN))
     best = known[np.argpartition(found.similarity[known], len(known) - count)[-count:]]
-    places = {int(found.keys[i]): int(i) for i in best}
-    listed = query(connection, "vectors_of_rows", space[0], rows.json_list(places))
+    wanted = found.keys[best].tolist()
+    places = dict(zip(wanted, best.tolist(), strict=True))
+    listed = query(connection, "vectors_of_rows", space[0], rows.json_list(wanted))
     if not listed:
         return found
     exact = np.frombuffer(b"".join(vector for _, vector in listed), dtype="<f4")
