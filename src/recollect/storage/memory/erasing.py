@@ -8,7 +8,7 @@ from recollect.domain import digests, merging, operations
 from recollect.domain.filters import matches
 from recollect.domain.records import pack
 from recollect.domain.scopes import Place, PlaceKind
-from recollect.storage.memory.tables import Tables
+from recollect.storage.memory.tables import EventRow, Tables
 from recollect.storage.memory.writing import write_profile
 
 
@@ -107,12 +107,8 @@ def _drop_rows(
         record = tables.memories[number].record
         place = tables.place(record.place)
         tables.event(op.stamp, place, "memory", number, version=record.version + 1)
-    about_memories = ("memory", "link", "member")
-    _empty_events(
-        tables,
-        {n for n, e in tables.events.items() if e.what in about_memories and e.about in doomed},
-    )
     ids = {_id(tables, number) for number in doomed}
+    _empty_events(tables, {n for n, one in tables.events.items() if _tells_of(one, doomed, ids)})
     rows = [tables.memories[number] for number in doomed]
     counts["accesses"] = sum(row.record.access_count > 0 for row in rows)
     counts["vectors"] = sum(len(row.vectors) for row in rows)
@@ -123,6 +119,13 @@ def _drop_rows(
     counts["jobs"] = tables.jobs.drop(lambda _, job: job.memory in doomed)
     tables.row_of.drop(lambda id, _: id in ids)
     tables.memories.drop(lambda number, _: number in doomed)
+
+
+def _tells_of(event: EventRow, doomed: Set[int], ids: Set[str]) -> bool:
+    """Whether an event is about an erased memory, or about a link that led to one."""
+    if event.about in doomed and event.what in ("memory", "link", "member"):
+        return True
+    return event.what == "link" and (event.detail or {}).get("target") in ids
 
 
 def _empty_events(tables: Tables, numbers: Set[int]) -> None:

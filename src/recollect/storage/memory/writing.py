@@ -102,7 +102,7 @@ def _require_free_key(tables: Tables, record: MemoryRecord) -> None:
         other = row.record
         if (other.place, other.kind, other.item_key) == wanted and other.id != record.id:
             raise ConflictError(
-                f"{record.kind} already has an item with key {record.item_key!r} ({other.id}); "
+                f"{record.kind} already has an item {record.item_key!r} ({other.id}); "
                 "change that one"
             )
 
