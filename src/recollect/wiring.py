@@ -48,7 +48,7 @@ def open_engine(
         )
     local = store or SqliteStore(file_of(url), durability=durability)
     ports = Ports(
-        store=local if around is None else around(local),
+        store=around(local) if around and local.inline else local,
         clock=clock or SystemClock(),
         entropy=entropy or SystemEntropy(),
         analyser=Analyser(language),

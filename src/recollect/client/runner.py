@@ -10,9 +10,9 @@ import os
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, cast
 
-from recollect.domain.errors import ClosedError, InternalError
+from recollect.domain.errors import ClosedError, InternalError, RecollectError
 from recollect.ports.store import Store
 
 T = TypeVar("T")
@@ -20,7 +20,7 @@ T = TypeVar("T")
 FILE_THREADS = 4
 LIED = "a port that declares `inline = True` suspended; it must declare `inline = False`"
 #: What asyncio says to a coroutine that asks for a loop where there is none.
-NO_LOOP = "no running event loop"
+NO_LOOP = ("no running event loop", "There is no current event loop")
 
 
 class Runner(Protocol):
@@ -46,7 +46,7 @@ class Inline:
             answer: T = done.value
             return answer
         except RuntimeError as exc:
-            if str(exc) != NO_LOOP:
+            if not str(exc).startswith(NO_LOOP):
                 raise
             raise InternalError(LIED) from exc
         coroutine.close()
@@ -84,41 +84,31 @@ class LoopThread:
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """The coroutine's answer."""
-        context = contextvars.copy_context()
-        ended = threading.Event()
-        tasks: list[asyncio.Task[T]] = []
-
-        def begin() -> None:
-            task = self._loop.create_task(coroutine, context=context)
-            task.add_done_callback(lambda _: ended.set())
-            tasks.append(task)
-
+        call = _Call(coroutine)
         try:
-            self._submit(begin)
-        except (ClosedError, InternalError):
-            coroutine.close()
-            raise
-        try:
-            ended.wait()
+            self._submit(call)
+            call.ended.wait()
         finally:
-            if not ended.is_set():  # a signal interrupted the wait
-                self._loop.call_soon_threadsafe(lambda: tasks[0].cancel())
-                ended.wait()
-        _take_over(context)
-        # The task is asked, not a future of another thread, so that the traceback leads from
-        # here straight into the coroutine.
-        if tasks[0].cancelled() and self._closed:
+            if call.submitted and not call.ended.is_set():  # a signal interrupted us
+                self._loop.call_soon_threadsafe(call.cancel)
+                call.ended.wait()
+        if call.cancelled and self._closed:
             raise ClosedError("the memory was closed while this was under way; open it again")
-        return tasks[0].result()
+        return call.answer()
 
-    def _submit(self, begin: Callable[[], None]) -> None:
-        _require_same_process(self._process)
-        if threading.current_thread() is self._thread:
-            raise InternalError("a port called back into the memory that waits for it")
-        with self._closing:  # what is submitted before the loop stops is cancelled, never lost
-            if self._closed:
-                raise ClosedError("the memory is closed; open it again")
-            self._loop.call_soon_threadsafe(begin)
+    def _submit(self, call: "_Call[Any]") -> None:
+        try:
+            _require_same_process(self._process)
+            if threading.current_thread() is self._thread:
+                raise InternalError("a port called back into the memory that waits for it")
+            with self._closing:  # what comes before the loop stops is cancelled, never lost
+                if self._closed:
+                    raise ClosedError("the memory is closed; open it again")
+                call.submitted = True
+                self._loop.call_soon_threadsafe(call.begin)
+        except RecollectError:
+            call.coroutine.close()
+            raise
 
     def close(self, last: Coroutine[Any, Any, None]) -> None:
         """Run one last coroutine, then stop the loop and its thread."""
@@ -132,6 +122,53 @@ class LoopThread:
                 self._closed = True
                 self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
+
+
+class _Call(Generic[T]):
+    """A coroutine on its way through the loop's thread."""
+
+    def __init__(self, coroutine: Coroutine[Any, Any, T]) -> None:
+        self.coroutine = coroutine
+        self.submitted = False
+        self.ended = threading.Event()
+        self._context = contextvars.copy_context()
+        self._task: asyncio.Task[T] | None = None
+
+    def begin(self) -> None:
+        """Start; called in the loop."""
+        loop = asyncio.get_running_loop()
+        self._task = loop.create_task(self.coroutine, context=self._context)
+        self._task.add_done_callback(lambda _: self.ended.set())
+
+    def cancel(self) -> None:
+        """Cancel; called in the loop, behind `begin` unless that was never reached."""
+        if self._task is None:
+            self.coroutine.close()
+            self.ended.set()
+        else:
+            self._task.cancel()
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the coroutine was cancelled."""
+        return self._task is not None and self._task.cancelled()
+
+    def answer(self) -> T:
+        """The coroutine's answer, with the context variables that it set.
+
+        The task is asked, not a future that crosses threads: so the traceback leads straight
+        into the coroutine.
+        """
+        assert self._task is not None
+        for variable, value in self._context.items():
+            if variable.get(self._context) is not value:
+                variable.set(value)
+        return self._task.result()
+
+
+def off_loop(store: Store) -> Store:
+    """A local store for use in the caller's loop."""
+    return cast(Store, OffLoop(store))
 
 
 class OffLoop:
@@ -185,10 +222,3 @@ def _require_same_process(process: int) -> None:
         raise ClosedError(
             "the memory was opened before this process was forked; open it again in the child"
         )
-
-
-def _take_over(context: contextvars.Context) -> None:
-    """Set the context variables that a coroutine set, as if it had run in place."""
-    for variable, value in context.items():
-        if variable.get(context) is not value:
-            variable.set(value)
