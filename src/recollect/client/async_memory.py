@@ -60,7 +60,7 @@ class AsyncMemory:
         self._scope = scope
 
     @classmethod
-    def open(cls, url: str = "memory.db", **options: Any) -> Self:
+    def open(cls, url: str | None = None, **options: Any) -> Self:
         """Open a memory from inside an event loop; options as for `recollect.open`.
 
         >>> memory = AsyncMemory.open("memory.db")
@@ -397,6 +397,10 @@ class AsyncMemory:
     ) -> Verification:
         """Read everything and compare it with its digests; `repair` rebuilds the index first."""
         return await self._backend.verify(progress or _silent, repair=repair)
+
+    async def catch_up(self, *, limit: int = 100) -> int:
+        """Give vectors to memories stored while the embedder did not answer; how many it were."""
+        return await self._backend.catch_up(limit)
 
     async def stats(self) -> JsonObject:
         """Counts and sizes of the store."""

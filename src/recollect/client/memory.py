@@ -42,7 +42,7 @@ class Memory:
         self._runner = runner
 
     @classmethod
-    def open(cls, url: str = "memory.db", **options: Any) -> Self:
+    def open(cls, url: str | None = None, **options: Any) -> Self:
         """Open a memory; options as for `recollect.open`."""
         backend, scope = open_backend(url, threaded=False, **options)
         runner = Inline() if backend.inline else LoopThread()
@@ -56,8 +56,7 @@ class Memory:
 
     def close(self) -> None:
         """Flush and release everything. Handles of this memory stop working."""
-        self._runner.run(self._inner.close())
-        self._runner.close()
+        self._runner.close(self._inner.close())
 
     def scope(self, **parts: Any) -> Memory:
         """A handle for another scope: `user`, `agent`, `session`, `app`, `shared`, `only_session`.
@@ -345,6 +344,10 @@ class Memory:
     def verify(self, *, repair: bool = False, progress: Progress | None = None) -> Verification:
         """Read everything and compare it with its digests; `repair` rebuilds the index first."""
         return self._runner.run(self._inner.verify(repair=repair, progress=progress))
+
+    def catch_up(self, *, limit: int = 100) -> int:
+        """Give vectors to memories stored while the embedder did not answer; how many it were."""
+        return self._runner.run(self._inner.catch_up(limit=limit))
 
     def stats(self) -> JsonObject:
         """Counts and sizes of the store."""

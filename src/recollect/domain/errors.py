@@ -5,13 +5,11 @@ RecollectError
 │   ├── UnknownFilter          a filter names a field or an operator that does not exist
 │   ├── InvalidCursor          a cursor that this store did not hand out
 │   └── PayloadTooLarge        over a limit of `domain.limits`
-├── AuthenticationError        who is asking is not known
 ├── PermissionDenied           who is asking may not do this
 ├── NotFound                   nothing with that id in this scope (the same for foreign ids)
 ├── ConflictError              the thing changed or already exists
 │   ├── VersionMismatch        `if_version` does not match
 │   └── IdempotencyMismatch    the same key with another body
-├── PolicyRefused              the content policy refused the write
 ├── StorageError               the store cannot do it
 │   ├── StorageUnavailable     it did not answer; safe to retry
 │   ├── StorageFull            no space left; reads still work
@@ -67,12 +65,6 @@ class PayloadTooLarge(ValidationError):
     code, http_status = "payload-too-large", 413
 
 
-class AuthenticationError(RecollectError):
-    """The caller is not known."""
-
-    code, http_status = "unauthenticated", 401
-
-
 class PermissionDenied(RecollectError):
     """The caller is known and may not do this."""
 
@@ -101,12 +93,6 @@ class IdempotencyMismatch(ConflictError):
     """The key was used before for another body."""
 
     code, http_status = "idempotency-mismatch", 422
-
-
-class PolicyRefused(RecollectError):
-    """The content policy refused to store this."""
-
-    code, http_status = "policy-refused", 422
 
 
 class StorageError(RecollectError):

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
 from operator import attrgetter
@@ -74,7 +74,7 @@ TRUST_OF_SOURCE = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class MemoryRecord:
     """One memory, as it was read or written. A message is a memory with a role."""
 
@@ -111,6 +111,17 @@ class MemoryRecord:
     metadata: JsonObject = field(default_factory=dict[str, Any])
     version: int = 1
 
+    def __repr__(self) -> str:
+        """The id, the text, whose it is, and whatever is not as usual."""
+        text = self.text if len(self.text) <= _REPR_CHARS else f"{self.text[:_REPR_CHARS]}…"
+        said = [f"id={self.id!r}", f"text={text!r}", f"user={self.user!r}"]
+        for name, usual in _USUAL.items():
+            value = getattr(self, name)
+            if value != usual:
+                shown = times.iso(value) if isinstance(value, datetime) else value
+                said.append(f"{name}={shown!r}")
+        return f"MemoryRecord({', '.join(said)})"
+
     @property
     def user(self) -> str | None:
         """The user whose memory it is; None for shared, space and anonymous rows."""
@@ -144,6 +155,13 @@ class MemoryRecord:
         return out
 
 
+_REPR_CHARS = 80
+#: What most fields hold, which `repr` leaves out.
+_USUAL = {
+    field.name: {} if field.default is MISSING else field.default
+    for field in fields(MemoryRecord)
+    if field.name not in ("id", "text", "place", "created_at", "updated_at", "reinforced_at")
+}
 #: The fields of a record in the order in which `pack` lists them. Reads change nothing in here.
 PACKED = tuple(f.name for f in fields(MemoryRecord) if f.name not in ("place", "access_count"))
 _JSON_FIELDS = (*PACKED, "access_count")

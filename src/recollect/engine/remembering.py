@@ -17,12 +17,14 @@ from recollect.domain.limits import (
     BATCH_ITEMS_MAX,
     IDEMPOTENCY_KEY_CHARS_MAX,
     at_most,
+    whole,
 )
 from recollect.domain.operations import (
     Alter,
     Enqueue,
     Once,
     Operation,
+    PutEmbedding,
     Remember,
     SetLink,
     Stamp,
@@ -32,10 +34,12 @@ from recollect.domain.records import Batch, Failed, MemoryRecord, Remembered, St
 from recollect.domain.requests import Because, NewMemory
 from recollect.domain.scopes import Scope, check_name
 from recollect.engine.core import SALT_BYTES, Core, given_vector, given_vectors
+from recollect.ports.store import Job
 
 #: Reads are written down with the first write after this many memories were read.
 TOUCH_AT = 64
 EMBED_JOB = "embed"
+LEASE_US = 60 * 1_000_000
 
 
 class Remembering(Core):
@@ -199,6 +203,36 @@ class Remembering(Core):
             ]
         )
         return Remembered(record, "stored", self._store.durability)
+
+    async def catch_up(self, limit: int) -> int:
+        """Give vectors to memories that were stored while the embedder did not answer."""
+        whole(limit, 1, BATCH_ITEMS_MAX, field="limit")
+        if self._embedder is None:
+            return 0
+        now = self._clock.now()
+        jobs = await self._store.claim_jobs([EMBED_JOB], limit, now=now, lease_us=LEASE_US)
+        done = 0
+        for job in jobs:
+            done += await self._embed_later(job)
+        return done
+
+    async def _embed_later(self, job: Job) -> bool:
+        """Carry out one job; whatever became of its memory, it is done once."""
+        assert self._embedder is not None
+        everything = self._everything(Scope(tenant=job.place.tenant))
+        found = await self._store.get([job.memory or ""], replace(everything, places=(job.place,)))
+        record = found.get(job.memory or "")
+        if record is not None:
+            made = await self._embed([record.text], "passage")
+            if made is None:
+                return False
+            vector, terms = made[0].astype("<f4").tobytes(), self._analyser.packed(record.text)
+            space = self._embedder.space
+            put = PutEmbedding(record.id, record.version, space, vector, terms)
+            stored = await self._store.apply([put])
+            if not stored[0]:
+                return False
+        return await self._store.finish_job(job)
 
     async def close(self) -> None:
         """Write down outstanding reads, seal and release the store."""

@@ -249,6 +249,10 @@ class Backend(Protocol):
         """Counts and sizes."""
         ...
 
+    async def catch_up(self, limit: int) -> int:
+        """Give vectors to memories that were stored while the embedder did not answer."""
+        ...
+
     async def close(self) -> None:
         """Flush and release everything."""
         ...
