@@ -7,6 +7,7 @@ is merged into the run when it has grown.
 """
 
 from collections.abc import Iterable
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,8 @@ from recollect.storage.sqlite.segments import Columns, columns_of
 
 RECENT_MAX = 2048
 BLOCK = 2048
+#: Slots that a place has room for beyond those it was loaded with.
+SPARE = 64
 
 
 class VectorBlock:
@@ -53,17 +56,18 @@ class VectorBlock:
 class PlaceIndex:
     """Everything that candidates of one place are found with."""
 
-    def __init__(self) -> None:
+    def __init__(self, slots: int = 0) -> None:
+        room = slots + SPARE
         self.size = 0
-        self.rows = np.empty(64, dtype=np.int64)
-        self.lengths = np.empty(64, dtype=np.float32)
-        self.lit = np.zeros(64, dtype=bool)  # the slot holds its memory's present entry
+        self.rows = np.empty(room, dtype=np.int64)
+        self.lengths = np.empty(room, dtype=np.float32)
+        self.lit = np.zeros(room, dtype=bool)  # the slot holds its memory's present entry
         self.slot_of: dict[int, int] = {}
         self.special: dict[int, tuple[str, int | None, int | None]] = {}
         self.blocks: dict[int, VectorBlock] = {}
         self._terms = np.empty(0, dtype=np.int64)
         self._holders = np.empty(0, dtype=np.int32)
-        self._counts = np.empty(0, dtype=np.float32)
+        self._counts = np.empty(0, dtype=np.uint8)
         self._recent: dict[int, list[tuple[int, int]]] = {}
         self._recent_slots = 0
 
@@ -74,9 +78,9 @@ class PlaceIndex:
         terms, holders, counts = [self._terms], [self._holders], [self._counts]
         for columns in parts:
             base = self._new_slots(columns.rows, columns.lengths)
-            terms.append(columns.terms)
+            terms.append(columns.terms.copy())  # a view would keep the whole segment in memory
             holders.append(columns.holders + np.int32(base))
-            counts.append(columns.counts.astype(np.float32))
+            counts.append(_capped(columns.counts))
             if columns.space is not None and len(columns.coded):
                 block = self.block(columns.space, columns.codes.shape[1])
                 at = columns.coded + base
@@ -140,7 +144,7 @@ class PlaceIndex:
         return base
 
     def _set_run(
-        self, terms: NDArray[np.int64], holders: NDArray[np.int32], counts: NDArray[np.float32]
+        self, terms: NDArray[np.int64], holders: NDArray[np.int32], counts: NDArray[np.uint8]
     ) -> None:
         order = np.argsort(terms, kind="stable")
         self._terms, self._holders, self._counts = terms[order], holders[order], counts[order]
@@ -153,7 +157,7 @@ class PlaceIndex:
         self._set_run(
             np.concatenate([self._terms, np.array(terms, dtype=np.int64)]),
             np.concatenate([self._holders, recent[:, 0]]),
-            np.concatenate([self._counts, recent[:, 1].astype(np.float32)]),
+            np.concatenate([self._counts, _capped(recent[:, 1])]),
         )
 
     # -- asking ----------------------------------------------------------------------------------
@@ -162,12 +166,13 @@ class PlaceIndex:
         """The slots that hold a term, and how often; dark ones included."""
         start = int(np.searchsorted(self._terms, term, side="left"))
         stop = int(np.searchsorted(self._terms, term, side="right"))
-        slots, counts = self._holders[start:stop], self._counts[start:stop]
+        slots = self._holders[start:stop]
+        counts = self._counts[start:stop].astype(np.float32)
         recent = self._recent.get(term)
         if recent:
             pairs = np.array(recent, dtype=np.int32)
             slots = np.concatenate([slots, pairs[:, 0]])
-            counts = np.concatenate([counts, pairs[:, 1].astype(np.float32)])
+            counts = np.concatenate([counts, _capped(pairs[:, 1]).astype(np.float32)])
         return slots, counts
 
     def shown(self, now: int, statuses: tuple[str, ...] | None) -> NDArray[np.bool_]:
@@ -192,16 +197,23 @@ class PlaceIndex:
 
 
 def from_entries(
-    segments: Iterable[Columns], unsealed: list[tuple[int, bytes, int | None, bytes | None]]
+    slots: int,
+    segments: Iterable[Columns],
+    unsealed: list[tuple[int, bytes, int | None, bytes | None]],
 ) -> PlaceIndex:
-    """The index of a place from what its tables hold."""
-    parts = list(segments)
+    """The index of a place from what its tables hold, with room for as many slots as expected."""
     by_space: dict[int | None, list[tuple[int, bytes, bytes | None]]] = {}
     for row, terms, space, code in unsealed:
         by_space.setdefault(space, []).append((row, terms, code))
-    for space, entries in by_space.items():
-        rows, terms_of, codes = zip(*entries, strict=True)
-        parts.append(columns_of(rows, terms_of, codes, space))
-    index = PlaceIndex()
-    index.add_columns(parts)
+    waiting = (
+        columns_of([e[0] for e in entries], [e[1] for e in entries], [e[2] for e in entries], space)
+        for space, entries in by_space.items()
+    )
+    index = PlaceIndex(slots + len(unsealed))
+    index.add_columns(chain(segments, waiting))
     return index
+
+
+def _capped(counts: NDArray[np.int32]) -> NDArray[np.uint8]:
+    """How often a term is held, up to 255: beyond that it says nothing more."""
+    return np.minimum(counts, 255).astype(np.uint8)

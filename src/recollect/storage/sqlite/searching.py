@@ -129,15 +129,17 @@ class Searcher:
 
 def load_index(connection: apsw.Connection, place: int) -> PlaceIndex:
     """The index of a place from its tables."""
-    payloads = query(connection, "segments_of_place", place)
+    slots = scalar(connection, "sealed_count", place)
+    sealed = (
+        segments.decode(payload) for (payload,) in stream(connection, "segments_of_place", place)
+    )
+    unsealed = query(connection, "unsealed_of_place", place)
     try:
-        sealed = [segments.decode(payload) for (payload,) in payloads]
+        index = from_entries(slots, sealed, unsealed)
     except ValueError as exc:
         raise StorageCorrupt(
             "a segment is damaged; `recollect verify --repair` rebuilds it"
         ) from exc
-    unsealed = query(connection, "unsealed_of_place", place)
-    index = from_entries(sealed, unsealed)
     for row, status, valid_to, expires_at in stream(connection, "special", place):
         index.special[row] = (status, valid_to, expires_at)
     return index

@@ -109,6 +109,9 @@ DELETE FROM unsealed WHERE place = ?;
 -- name: insert_segment
 INSERT INTO segments (place, first, last, members, payload, sum) VALUES (?, ?, ?, ?, ?, ?);
 
+-- name: sealed_count
+SELECT coalesce(sum(members), 0) FROM segments WHERE place = ?;
+
 -- name: segments_of_place
 SELECT payload FROM segments WHERE place = ? ORDER BY id;
 
