@@ -8,37 +8,25 @@ import pytest
 
 import recollect
 from recollect import Memory, RecollectError
-from recollect.domain import times
-
-
-class Calendar:
-    """A clock that is set by hand and moves on by a microsecond with every look at it."""
-
-    def __init__(self) -> None:
-        self.micros = 0
-
-    def turn_to(self, day: str) -> None:
-        self.micros = times.parse(day, field="day")
-
-    def now(self) -> int:
-        self.micros += 1
-        return self.micros
+from recollect.storage.sqlite.store import SqliteStore
+from recollect.testing import FrozenClock, InMemoryStore
 
 
 @pytest.fixture
-def calendar() -> Calendar:
-    return Calendar()
+def clock() -> FrozenClock:
+    return FrozenClock("2025-06-01")
 
 
-@pytest.fixture
-def memory(tmp_path: Path, calendar: Calendar) -> Iterator[Memory]:
+@pytest.fixture(params=[SqliteStore, InMemoryStore])
+def memory(tmp_path: Path, clock: FrozenClock, request: pytest.FixtureRequest) -> Iterator[Memory]:
     """Lisbon since March, learned in June; Porto since September, learned in December."""
-    calendar.turn_to("2025-06-01")
-    with recollect.open(str(tmp_path / "memory.db"), clock=calendar) as opened:
+    path = str(tmp_path / "memory.db")
+    store = SqliteStore(path) if request.param is SqliteStore else InMemoryStore()
+    with recollect.open(path, clock=clock, store=store) as opened:
         home = opened.remember("I moved to Lisbon.", occurred_at="2025-03-04")
-        calendar.turn_to("2025-12-01")
+        clock.set("2025-12-01")
         opened.correct(home, "I moved to Porto.", occurred_at="2025-09-01")
-        calendar.turn_to("2026-01-01")
+        clock.set("2026-01-01")
         yield opened
 
 
@@ -95,10 +83,10 @@ def test_both_together_show_what_we_then_believed_about_that_time(
     assert told(memory, as_of=as_of, known_at=known_at) == towns
 
 
-def test_words_are_shown_as_they_were_at_the_moment(memory: Memory, calendar: Calendar) -> None:
-    calendar.turn_to("2026-02-01")
+def test_words_are_shown_as_they_were_at_the_moment(memory: Memory, clock: FrozenClock) -> None:
+    clock.set("2026-02-01")
     note = memory.remember("The bakery opens at six.")
-    calendar.turn_to("2026-03-01")
+    clock.set("2026-03-01")
     memory.update(note, text="The bakery opens at seven.")
     assert memory.get(note, as_of="2026-02-15").text == "The bakery opens at six."
     assert memory.recall("bakery", as_of="2026-02-15").hits[0].text.endswith("six.")
