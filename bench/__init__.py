@@ -1,0 +1,6 @@
+"""The measurements of `make bench`. Numerical libraries keep to one thread, ours and theirs."""
+
+import os
+
+for _library in ("OPENBLAS", "MKL", "OMP", "VECLIB_MAXIMUM", "BLIS"):
+    os.environ[f"{_library}_NUM_THREADS"] = "1"
