@@ -239,9 +239,12 @@ def _unite_groups(tables: Tables, op: operations.Rehome) -> int:
 def _unite_sessions(tables: Tables, op: operations.Rehome) -> int:
     found = [(id, row) for (place, id), row in tables.sessions.items() if place == op.origin]
     for id, row in found:
-        name = id
-        if (op.destination, id) in tables.sessions:
-            name = f"{id} ({op.origin.name})"
+        name, twins = id, 0
+        while (op.destination, name) in tables.sessions:
+            twins += 1
+            counted = f" {twins}" if twins > 1 else ""
+            name = f"{id} ({op.origin.name}{counted})"
+        if name != id:
             for number in tables.rows_of(op.origin):
                 moved = tables.memories[number]
                 if moved.record.session == id:

@@ -223,10 +223,13 @@ def _unite_groups(tx: Transaction, origin: int, destination: int) -> int:
 
 
 def _unite_sessions(tx: Transaction, op: operations.Rehome, origin: int, destination: int) -> int:
-    clashing = {id for (id,) in tx.query("clashing_sessions", origin, destination)}
     found = tx.query("sessions_to_move", origin)
     for number, id, *rest in found:
-        name = f"{id} ({op.origin.name})" if id in clashing else id
+        name, twins = id, 0
+        while tx.first("get_session", destination, name) is not None:
+            twins += 1
+            counted = f" {twins}" if twins > 1 else ""
+            name = f"{id} ({op.origin.name}{counted})"
         total = digests.checksum(destination, name, *rest)
         tx.run("rename_session", destination, name, total, number)
         if name != id:

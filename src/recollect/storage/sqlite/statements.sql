@@ -134,6 +134,9 @@ INSERT INTO spaces (name, dimensions, sum) VALUES (?, ?, ?) RETURNING id;
 INSERT INTO vectors (memory, space, vector, sum) VALUES (?, ?, ?, ?)
 ON CONFLICT (memory, space) DO UPDATE SET vector = excluded.vector, sum = excluded.sum;
 
+-- name: delete_vectors
+DELETE FROM vectors WHERE memory = ?;
+
 -- name: vectors_of_rows
 -- The vectors of some memories in one space; the rows come as a JSON list.
 SELECT v.memory, v.vector FROM vectors AS v
@@ -367,9 +370,6 @@ UPDATE jobs SET place = ?2 WHERE place = ?1;
 SELECT o.row FROM memories AS o JOIN memories AS d ON d.kind = o.kind AND d.item_key = o.item_key
 WHERE o.place = ? AND d.place = ?;
 
--- name: clashing_sessions
-SELECT o.id FROM sessions AS o JOIN sessions AS d ON d.id = o.id WHERE o.place = ? AND d.place = ?;
-
 -- name: groups_to_move
 SELECT number, id, name, description, created_at FROM groups WHERE place = ?;
 
@@ -416,7 +416,7 @@ SELECT row, id, place FROM temp.doomed ORDER BY row;
 -- name: orphans
 -- Children of doomed memories that stay, with the nearest ancestor that stays.
 SELECT m.row, d.id FROM memories AS m JOIN temp.doomed AS d ON m.parent = d.id
-WHERE m.row NOT IN (SELECT row FROM temp.doomed);
+WHERE m.row NOT IN (SELECT row FROM temp.doomed) ORDER BY m.row;
 
 -- name: parent_of
 SELECT parent FROM memories WHERE id = ?;
@@ -424,7 +424,7 @@ SELECT parent FROM memories WHERE id = ?;
 -- name: pointing_at_doomed
 -- Memories that stay but name a doomed one as their successor.
 SELECT m.row FROM memories AS m JOIN temp.doomed AS d ON m.superseded_by = d.id
-WHERE m.row NOT IN (SELECT row FROM temp.doomed);
+WHERE m.row NOT IN (SELECT row FROM temp.doomed) ORDER BY m.row;
 
 -- name: erase_accesses
 DELETE FROM accesses WHERE memory IN (SELECT row FROM temp.doomed);

@@ -65,8 +65,11 @@ class Transaction:
     def flush(self) -> None:
         """Insert what waits."""
         if self._later:
-            for name, rows_of_it in self._later.items():
-                run_many(self.connection, name, rows_of_it)
+            try:
+                for name, rows_of_it in self._later.items():
+                    run_many(self.connection, name, rows_of_it)
+            except apsw.ConstraintError as exc:
+                raise ConflictError("what is to be stored has an id that exists already") from exc
             self._later.clear()
 
     def mark(self) -> dict[int, list[Indexed]]:
@@ -206,10 +209,14 @@ def _replayed(tx: Transaction, place: int, op: operations.Remember) -> MemoryRec
 
 def _positioned(tx: Transaction, place: int, record: MemoryRecord) -> MemoryRecord:
     """Messages get the next position in their session; imported ones keep theirs."""
-    if record.session is None or record.role is None or record.position is not None:
+    if record.session is None or record.role is None:
         return record
     key = (place, record.session)
     last = tx.positions.get(key)
+    if record.position is not None:
+        if last is not None:
+            tx.positions[key] = max(last, record.position)
+        return record
     if last is None:
         found = tx.scalar("last_position", place, record.session)
         last = -1 if found is None else found
@@ -277,6 +284,8 @@ def alter(tx: Transaction, op: operations.Alter) -> MemoryRecord:
     _keep_version(tx, place, row, old, packed_old, op.stamp.at)
     tx.run("update_memory", *packed_new, row)
     if op.entry is not None:
+        # A vector of the words it had before says nothing about the words it has now.
+        tx.run("delete_vectors", row)
         put_entry(tx, place, row, op.entry, _space_of(tx, op.entry))
     tx.event(
         op.stamp,
@@ -396,7 +405,7 @@ def open_session(tx: Transaction, op: operations.OpenSession) -> SessionRecord:
     if found is None:
         values = (place, op.id, op.kind, compact(op.metadata), op.stamp.at, op.expires_at)
         number = tx.scalar("insert_session", *values, digests.checksum(*values))
-        tx.event(op.stamp, place, "session", number)
+        tx.event(op.stamp, place, "session", number, detail={"id": op.id})
         found = tx.first("get_session", place, op.id)
     assert found is not None
     return rows.session_of(found, op.place)
@@ -413,9 +422,9 @@ def write_profile(tx: Transaction, op: operations.WriteProfile) -> Profile:
         )
     old: JsonObject = json.loads(text)
     new = _profile_after(op, old)
-    if new == old and found:
-        return rows.profile_of(op.category, text, version, updated_at)
     data = compact(new)
+    if data == text and found:
+        return rows.profile_of(op.category, text, version, updated_at)
     at_most(len(data.encode()), PROFILE_BYTES_MAX, name="PROFILE_BYTES_MAX", field=op.category)
     if found:
         kept = ("profile", number, version, place, updated_at, op.stamp.at, text)

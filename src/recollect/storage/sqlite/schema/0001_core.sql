@@ -241,7 +241,8 @@ CREATE INDEX jobs_memory ON jobs (memory) WHERE memory IS NOT NULL;
 
 -- Digests of the ids and users that were erased, so that an import cannot bring them back.
 CREATE TABLE tombstones (
-    digest BLOB PRIMARY KEY,
+    digest BLOB NOT NULL,
     tenant TEXT NOT NULL,
-    at INTEGER NOT NULL
+    at INTEGER NOT NULL,
+    PRIMARY KEY (digest, tenant)
 ) WITHOUT ROWID, STRICT;
