@@ -17,6 +17,7 @@ PARAMETERS_MAX = 8
 
 #: Files that may catch everything, each with its reason. Paths are below src/recollect.
 BROAD_EXCEPTS: dict[str, str] = {
+    "cli/__init__.py": "a person gets one line in place of a traceback, unless --debug is given",
     "client/runner.py": "an interrupt must cancel what runs on the loop, whatever it is",
     "storage/sqlite/commit.py": "whatever ends a commit, its transaction is rolled back first",
     "storage/sqlite/store.py": "a connection in an unknown state is never given back to the pool",
@@ -28,6 +29,7 @@ HIDDEN_IMPORTS: dict[str, str] = {
     "__init__.py": "the front door loads a room when it is first used",
     "wiring.py": "the composition root loads only the adapters that are asked for",
     "client/opening.py": "opening an embedded memory is what loads the engine",
+    "cli/asking.py": "help and completion answer before the engine is loaded",
 }
 
 #: Functions that may take more parameters, as `file:name`, each with its reason.

@@ -41,7 +41,7 @@ OPEN = '''
         self._runner = runner
 
     @classmethod
-    def open(cls, url: str = "memory.db", **options: Any) -> Self:
+    def open(cls, url: str | None = None, **options: Any) -> Self:
         """Open a memory; options as for `recollect.open`."""
         backend, scope = open_backend(url, threaded=False, **options)
         runner = Inline() if backend.inline else LoopThread()
@@ -55,8 +55,7 @@ OPEN = '''
 
     def close(self) -> None:
         """Flush and release everything. Handles of this memory stop working."""
-        self._runner.run(self._inner.close())
-        self._runner.close()
+        self._runner.close(self._inner.close())
 '''
 HANDLE = """
     def __init__(self, inner: {name}, runner: Runner) -> None:

@@ -365,15 +365,25 @@ class AsyncMemory:
         here = self._scope.narrowed(user=origin, space=None)
         return await self._backend.merge_users(there, here, Because())
 
-    async def export(self, path: str, *, user: str | None = None, everything: bool = False) -> int:
+    async def export(
+        self,
+        path: str,
+        *,
+        user: str | None = None,
+        everything: bool = False,
+        progress: Progress | None = None,
+    ) -> int:
         """Write this scope, a `user`, or `everything` to a JSONL file; how many lines.
 
         >>> memory.export("ana.jsonl", user="ana")
         """
         scope = self._scope if user is None else self._scope.narrowed(user=user)
-        return await write_lines(path, self._backend.export(scope, everything=everything))
+        lines = self._backend.export(scope, everything=everything)
+        return await write_lines(path, lines, progress or _silent)
 
-    async def import_(self, path: str, *, user: str | None = None) -> JsonObject:
+    async def import_(
+        self, path: str, *, user: str | None = None, progress: Progress | None = None
+    ) -> JsonObject:
         """Take over a JSONL export; ids and times stay. What was erased does not come back.
 
         Lines go back to the places they came from, or all to `user`.
@@ -382,10 +392,13 @@ class AsyncMemory:
         if user is None and scope.user == "local":
             scope = scope.narrowed(user=None)
         told: JsonObject = {}
+        read = 0
         for lines in read_lines(path, BATCH_ITEMS_MAX):
             answer = await self._backend.import_lines(scope, lines, Because())
             for name, count in answer.items():
                 told[name] = told.get(name, 0) + count
+            read += len(lines)
+            (progress or _silent)("importing lines", read, None)
         return told
 
     async def backup(self, path: str, *, progress: Progress | None = None) -> None:

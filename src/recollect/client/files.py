@@ -6,11 +6,13 @@ from pathlib import Path
 
 from recollect.domain.errors import StorageUnavailable, ValidationError
 from recollect.domain.records import JsonObject
+from recollect.ports.store import Progress
 
 LINE_BYTES_MAX = 8 * 1024 * 1024
+TOLD_EVERY = 500  #: lines between two words of progress
 
 
-async def write_lines(path: str, lines: AsyncIterator[JsonObject]) -> int:
+async def write_lines(path: str, lines: AsyncIterator[JsonObject], progress: Progress) -> int:
     """Write all lines, or leave no file; how many there were."""
     target = Path(path)
     partial = target.with_name(target.name + ".partial")
@@ -21,6 +23,8 @@ async def write_lines(path: str, lines: AsyncIterator[JsonObject]) -> int:
             async for line in lines:
                 stream.write(json.dumps(line, ensure_ascii=False) + "\n")
                 count += 1
+                if count % TOLD_EVERY == 0:
+                    progress("exporting lines", count, None)
         partial.replace(target)
     except OSError as exc:
         raise StorageUnavailable(f"could not write {path}: {exc.strerror}") from exc

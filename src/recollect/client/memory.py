@@ -323,19 +323,30 @@ class Memory:
         """Move everything of one user to another, for instance after a sign-in."""
         return self._runner.run(self._inner.merge_users(origin, destination))
 
-    def export(self, path: str, *, user: str | None = None, everything: bool = False) -> int:
+    def export(
+        self,
+        path: str,
+        *,
+        user: str | None = None,
+        everything: bool = False,
+        progress: Progress | None = None,
+    ) -> int:
         """Write this scope, a `user`, or `everything` to a JSONL file; how many lines.
 
         >>> memory.export("ana.jsonl", user="ana")
         """
-        return self._runner.run(self._inner.export(path, user=user, everything=everything))
+        return self._runner.run(
+            self._inner.export(path, user=user, everything=everything, progress=progress)
+        )
 
-    def import_(self, path: str, *, user: str | None = None) -> JsonObject:
+    def import_(
+        self, path: str, *, user: str | None = None, progress: Progress | None = None
+    ) -> JsonObject:
         """Take over a JSONL export; ids and times stay. What was erased does not come back.
 
         Lines go back to the places they came from, or all to `user`.
         """
-        return self._runner.run(self._inner.import_(path, user=user))
+        return self._runner.run(self._inner.import_(path, user=user, progress=progress))
 
     def backup(self, path: str, *, progress: Progress | None = None) -> None:
         """Write a consistent copy of the store, and its checksum beside it."""

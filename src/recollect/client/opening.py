@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from recollect.client.runner import off_loop
 from recollect.domain.errors import ValidationError
 from recollect.domain.scopes import Scope
 
@@ -10,10 +11,22 @@ if TYPE_CHECKING:
 
 
 def open_backend(url: object, *, threaded: bool, **options: Any) -> "tuple[Backend, Scope]":
-    """A backend for a file, loaded only now, and the scope of the local user."""
-    if not isinstance(url, str) or not url.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
+    """A backend for a file, loaded only now, and the scope that its first handle has.
+
+    What is not said comes from the settings, which are looked for only now as well.
+    """
+    if url is not None and not (isinstance(url, str) and url.strip()):
         raise ValidationError(f"the path or URL of the memory is missing: {url!r}", field="url")
     from recollect import wiring
+    from recollect.settings import load
 
-    engine = wiring.open_engine(url, threaded=threaded, **options)
-    return engine, Scope()
+    said = {name: options.pop(name, None) for name in ("durability", "language", "user", "app")}
+    settings = load(url=url, **said)
+    engine = wiring.open_engine(
+        settings.url,
+        around=off_loop if threaded else None,
+        durability=settings.durability,
+        language=settings.language,
+        **options,
+    )
+    return engine, Scope().narrowed(user=settings.user, app=settings.app)
