@@ -1,16 +1,20 @@
 """The one place where adapters meet the engine."""
 
+import logging
 import os
 import time
 from collections.abc import Callable
 
 from recollect.domain.errors import ValidationError
-from recollect.engine.core import Ports
+from recollect.domain.records import Verification
+from recollect.engine.core import LOG, Ports
 from recollect.engine.engine import Engine
+from recollect.logs import note
 from recollect.ports.embedder import Embedder
-from recollect.ports.store import Store
+from recollect.ports.store import Progress, Store
 from recollect.ports.world import Clock, Entropy
 from recollect.retrieval.analyser import Analyser
+from recollect.storage.sqlite.checking import check_file
 from recollect.storage.sqlite.store import SqliteStore
 
 
@@ -54,7 +58,14 @@ def open_engine(
         analyser=Analyser(language),
         embedder=embedder,
     )
+    where = None if store else file_of(url)
+    note(LOG, logging.INFO, "opened", file=where, durability=local.durability, language=language)
     return Engine(ports)
+
+
+def verify_file(url: str, progress: Progress) -> Verification:
+    """Check a file or a backup while nothing of it is changed, not even by opening it."""
+    return check_file(file_of(url), progress)
 
 
 def file_of(url: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 
 from recollect.retrieval.analyser import Analyser
-from recollect.storage.sqlite import segments, upkeep
+from recollect.storage.sqlite import checking, segments
 
 
 @cache
@@ -39,7 +39,7 @@ def _broken(connection: apsw.Connection, path: str, *, verify: bool) -> Iterator
     yield from _index_faults(connection)
     yield from _history_faults(connection)
     if verify:
-        for finding in upkeep.check(connection, path, lambda *_: None).findings:
+        for finding in checking.check(connection, lambda *_: None).findings:
             yield f"verify: {finding}"
 
 

@@ -56,11 +56,14 @@ Entry = Written | Truncated | Synced | Deleted | Said
 
 @dataclass(slots=True)
 class Fault:
-    """The call of a kind that fails, counted from 1; a lasting one fails from there on."""
+    """The call that fails, counted from 1 among those of its kind, or among all kinds.
 
-    kind: str
+    A lasting fault fails every further call too, until the disk is healed.
+    """
+
     number: int
-    code: int
+    kind: str | None = None
+    code: int | None = None
     lasting: bool = False
 
 
@@ -84,12 +87,18 @@ class Disk(apsw.VFS):
         """Count a call, and let it fail if it is its turn."""
         self.calls[kind] += 1
         fault = self.fault
-        if fault is None or fault.kind != kind:
+        if fault is None or fault.kind not in (kind, None):
             return
-        number = self.calls[kind]
+        number = self.calls[kind] if fault.kind else self.calls.total()
         if number == fault.number or (fault.lasting and number > fault.number):
             self.failed += 1
-            raise apsw.exception_for(fault.code)
+            raise apsw.exception_for(fault.code or ERRORS[kind])
+
+    def break_at(self, fault: Fault) -> None:
+        """Count anew, and fail as told."""
+        self.calls.clear()
+        self.failed = 0
+        self.fault = fault
 
     def heal(self) -> None:
         self.fault = None
@@ -115,11 +124,9 @@ class _File(apsw.VFSFile):
         super().xWrite(data, offset)
         self._disk.note(Written(self._name, offset, bytes(data)))
 
-    def xSync(self, flags: int) -> None:
+    def xSync(self, _: int) -> None:
         self._disk.call("sync")
-        # The real disk need not hurry: what counts as synced is what the log says.
-        if not self._disk.recording:
-            super().xSync(flags)
+        # The real disk need not hurry: nobody cuts its power, and the log says what was synced.
         self._disk.note(Synced(self._name))
 
     def xTruncate(self, newsize: int) -> None:

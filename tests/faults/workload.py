@@ -39,6 +39,10 @@ class Workload:
         self._seed = seed
         self.errors: list[StorageError] = []
 
+    @property
+    def has_memories(self) -> bool:
+        return bool(self._alive)
+
     def run(self, steps: int) -> None:
         for _ in range(steps):
             self.step()

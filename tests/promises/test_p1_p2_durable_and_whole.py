@@ -82,15 +82,15 @@ def cut_power(log: list[Entry], folder: Path, count: int, seed: int) -> Outcome:
 
 
 @pytest.mark.promise("P1", "P2")
-def test_a_few_power_cuts_lose_nothing_and_leave_nothing_half(tmp_path: Path) -> None:
-    outcome = cut_power(recorded(tmp_path, "full", SEED), tmp_path / "cut", 15, SEED)
+def test_a_few_power_cuts_lose_nothing_and_leave_nothing_half(quick_path: Path) -> None:
+    outcome = cut_power(recorded(quick_path, "full", SEED), quick_path / "cut", 15, SEED)
     assert (outcome.lost, outcome.broken) == ([], [])
 
 
 @pytest.mark.slow
 @pytest.mark.promise("P1", "P2")
-def test_400_power_cuts_lose_no_acknowledged_write_and_corrupt_nothing(tmp_path: Path) -> None:
-    outcome = cut_power(recorded(tmp_path, "full", SEED + 1), tmp_path / "cut", CUTS, SEED)
+def test_400_power_cuts_lose_no_acknowledged_write_and_corrupt_nothing(quick_path: Path) -> None:
+    outcome = cut_power(recorded(quick_path, "full", SEED + 1), quick_path / "cut", CUTS, SEED)
     assert outcome.cuts == CUTS
     assert outcome.acknowledged > 150
     assert (outcome.lost, outcome.broken) == ([], [])
@@ -99,19 +99,21 @@ def test_400_power_cuts_lose_no_acknowledged_write_and_corrupt_nothing(tmp_path:
 @pytest.mark.slow
 @pytest.mark.promise("P1")
 def test_control_with_relaxed_durability_the_same_power_cuts_lose_acknowledged_writes(
-    tmp_path: Path,
+    quick_path: Path,
 ) -> None:
-    outcome = cut_power(recorded(tmp_path, "relaxed", SEED + 1), tmp_path / "cut", CUTS // 4, SEED)
+    outcome = cut_power(
+        recorded(quick_path, "relaxed", SEED + 1), quick_path / "cut", CUTS // 4, SEED
+    )
     print(f"relaxed: {outcome.losing} of {outcome.cuts} cuts lost acknowledged writes")
     assert outcome.losing >= 1, "the cuts are too gentle to prove anything"
     assert outcome.broken == [], "relaxed may lose the last moments, never tear what it keeps"
 
 
 @pytest.mark.promise("P1")
-def test_a_relaxed_store_says_so_with_every_write(tmp_path: Path) -> None:
-    with recollect.open(str(tmp_path / "full.db")) as memory:
+def test_a_relaxed_store_says_so_with_every_write(quick_path: Path) -> None:
+    with recollect.open(str(quick_path / "full.db")) as memory:
         assert memory.remember("careful").durability == "full"
-    with recollect.open(str(tmp_path / "fast.db"), durability="relaxed") as memory:
+    with recollect.open(str(quick_path / "fast.db"), durability="relaxed") as memory:
         assert memory.remember("quick").durability == "relaxed"
 
 
@@ -119,11 +121,11 @@ def test_a_relaxed_store_says_so_with_every_write(tmp_path: Path) -> None:
 @pytest.mark.promise("P1", "P2")
 @pytest.mark.acceptance("X.2")
 def test_300_writers_killed_while_writing_leave_no_torn_row_and_lose_nothing(
-    tmp_path: Path,
+    quick_path: Path,
 ) -> None:
     programs: list[subprocess.Popen[str]] = []
     for number in range(2):
-        folder = tmp_path / str(number)
+        folder = quick_path / str(number)
         folder.mkdir()
         command = [sys.executable, "-m", "tests.faults.writer", str(folder), str(KILLS // 2)]
         programs.append(
@@ -145,9 +147,9 @@ def test_300_writers_killed_while_writing_leave_no_torn_row_and_lose_nothing(
 
 
 @pytest.fixture
-def sound(tmp_path: Path) -> Path:
+def sound(quick_path: Path) -> Path:
     """A file with something in every table that the checker looks at."""
-    path = tmp_path / "memory.db"
+    path = quick_path / "memory.db"
     with recollect.open(str(path)) as memory:
         memory.remember_many(early(EARLY))
         work = Workload(memory, 5, lambda _: None)

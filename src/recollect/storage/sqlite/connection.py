@@ -1,7 +1,8 @@
 """Connections to one SQLite file: how they are opened, and what their errors mean."""
 
+import errno
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import apsw
@@ -19,6 +20,8 @@ BUSY_TIMEOUT_MS = 30_000
 CACHE_KIB = 16_384
 #: Pages in the log before SQLite moves them into the file on its own.
 CHECKPOINT_PAGES = 2000
+#: What the system says when there is no room: on the disk, for this user, for this process.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def connect(
@@ -30,11 +33,13 @@ def connect(
         if readonly
         else (apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
     )
-    with translated(f"open {path}"):
+    with translated(f"open {path}"), ExitStack() as undo:
         connection = apsw.Connection(path, flags=flags, vfs=vfs, statementcachesize=256)
+        undo.callback(connection.close, True)
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
         if not readonly:
             _prepare(connection, durability)
+        undo.pop_all()
         return connection
 
 
@@ -65,11 +70,15 @@ def create_private(path: str) -> None:
 
 @contextmanager
 def translated(doing: str) -> Generator[None]:
-    """Raise what SQLite reports as one of our errors, saying what was being done."""
+    """Raise what SQLite or the system reports as one of our errors, saying what was being done."""
     try:
         yield
     except RecollectError:
         raise
+    except OSError as exc:
+        if exc.errno in _FULL:
+            raise StorageFull(f"could not {doing}: {exc}. Free some space") from exc
+        raise StorageUnavailable(f"could not {doing}: {exc}. Check the path and the disk") from exc
     except apsw.FullError as exc:
         raise StorageFull(
             f"could not {doing}: no space left ({exc}). Nothing was stored; free some space"

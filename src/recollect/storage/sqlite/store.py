@@ -4,12 +4,12 @@ import json
 import os
 import threading
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
 import apsw
 
-from recollect.domain.errors import ClosedError, RecollectError
+from recollect.domain.errors import ClosedError, RecollectError, StorageError
 from recollect.domain.operations import Operation, Remember
 from recollect.domain.queries import EventQuery, Scan, Search, View
 from recollect.domain.records import (
@@ -25,7 +25,7 @@ from recollect.domain.records import (
 )
 from recollect.domain.scopes import Place
 from recollect.ports.store import Candidates, Job, Progress
-from recollect.storage.sqlite import reading, rows, sealing, segments, upkeep
+from recollect.storage.sqlite import checking, reading, rows, sealing, segments, upkeep
 from recollect.storage.sqlite.commit import Committer
 from recollect.storage.sqlite.connection import connect, create_private, translated
 from recollect.storage.sqlite.erasing import ERASING
@@ -60,10 +60,14 @@ class SqliteStore:
         self._unsealed: dict[int, int] = {}
 
     def _connect(self) -> apsw.Connection:
-        connection = connect(self.path, durability=self.durability, vfs=self._vfs)
-        with translated(f"open {self.path}"):
+        with translated(f"open {self.path}"), ExitStack() as undo:
+            if os.path.exists(self.path):
+                upkeep.refuse_by_header(self.path)
+            connection = connect(self.path, durability=self.durability, vfs=self._vfs)
+            undo.callback(connection.close, True)
             upkeep.prepare_schema(connection, self.path)
-        return connection
+            undo.pop_all()
+            return connection
 
     # -- writing ---------------------------------------------------------------------------------
 
@@ -240,7 +244,7 @@ class SqliteStore:
         """Wipe what erased rows left in the log."""
         self._require_open()
         self._drop_readers()
-        return self._committer.alone(upkeep.wipe)
+        return self._committer.alone(lambda c: upkeep.wipe(c, self.path, self._vfs))
 
     async def rebuild(self, packed: Callable[[str], bytes], progress: Progress) -> int:
         """Build the index anew from the memories."""
@@ -252,7 +256,7 @@ class SqliteStore:
 
     async def verify(self, progress: Progress) -> Verification:
         """Read everything and compare it with its digests."""
-        return self._read(lambda connection: upkeep.check(connection, self.path, progress))
+        return self._read(lambda connection: checking.check(connection, progress))
 
     async def backup(self, path: str, progress: Progress) -> None:
         """Write a consistent copy."""
@@ -281,7 +285,8 @@ class SqliteStore:
             try:
                 return work(connection)
             finally:
-                connection.execute("COMMIT")
+                if connection.in_transaction:  # an I/O error may have ended it
+                    connection.execute("COMMIT")
 
     @contextmanager
     def _reader(self) -> Generator[apsw.Connection]:
@@ -292,11 +297,11 @@ class SqliteStore:
                 connection = connect(self.path, durability=self.durability, vfs=self._vfs)
             try:
                 yield connection
-            except RecollectError:
-                self._give_back(connection)
-                raise
-            except BaseException:
-                connection.close(True)
+            except BaseException as exc:
+                if isinstance(exc, RecollectError) and not isinstance(exc, StorageError):
+                    self._give_back(connection)
+                else:  # in an unknown state
+                    connection.close(True)
                 raise
             self._give_back(connection)
 
