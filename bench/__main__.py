@@ -7,15 +7,24 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench import searching, writing
+from bench import growing, searching, startup, together, writing
 from bench.measuring import Row
 from bench.report import PAGE, RESULTS, Report, line, machine
 from bench.workshop import Workshop
 
 MEASURES: dict[str, Callable[[Workshop], Sequence[Row]]] = {
+    "import": startup.importing,
+    "installed": startup.installed,
+    "cold": startup.beginning,
     "single": writing.single,
     "batch": writing.batch,
     "recall": searching.recall,
+    "isolation": searching.isolation,
+    "first": growing.first_recall,
+    "exactness": searching.exactness,
+    "growth": growing.remembering,
+    "threads": together.threads,
+    "processes": together.processes,
 }
 
 

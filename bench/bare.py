@@ -34,13 +34,25 @@ class BareTable:
         with self._connection:
             self._connection.executemany("INSERT INTO m (body) VALUES (?)", rows)
 
-    def count(self) -> int:
-        """How many memories are in it."""
-        return int(self._connection.execute("SELECT count(*) FROM m").get)
+    def newest(self) -> bytes:
+        """The row that was written last, by anyone."""
+        found = self._connection.execute("SELECT body FROM m ORDER BY id DESC LIMIT 1")
+        return bytes(found.get)
 
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+
+
+def matrix_of(path: Path, dimensions: int) -> Vectors:
+    """All vectors of a bare table, read into memory."""
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    count = connection.execute("SELECT count(*) FROM m").get
+    rows = np.empty((count, dimensions), dtype=np.float32)
+    for at, (stored,) in enumerate(connection.execute("SELECT body FROM m")):
+        rows[at] = np.frombuffer(stored[-4 * dimensions :], dtype=np.float32)
+    connection.close()
+    return rows
 
 
 def body(text: str, vector: Vectors) -> bytes:

@@ -1,6 +1,5 @@
 """The files that are measured, each built once and kept until the run is over."""
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ class Filled:
     exact: ExactSearch
     words: WordSearch | None
     vectors_of: list[Vectors]
-    build_s: float
+    ids_of: list[list[str]]
 
 
 @dataclass(slots=True)
@@ -61,19 +60,19 @@ class Workshop:
         path = self.path(f"filled-{memories}-{users}.db")
         words = WordSearch() if users > 1 else None
         vectors_of: list[Vectors] = []
-        spent = 0.0
+        ids_of: list[list[str]] = []
         with recollect.open(str(path)) as memory:
             for user in range(users):
                 handle, kept = memory.scope(user=f"u{user}"), list[Vectors]()
+                ids_of.append([])
                 for texts, vectors in Material(100 + user).batches(memories // users):
                     kept.append(vectors)
                     if words is not None:
                         words.add_many(user, texts)
-                    start = time.process_time()
-                    handle.remember_many(drafts(texts, vectors))
-                    spent += time.process_time() - start
+                    stored = handle.remember_many(drafts(texts, vectors)).stored
+                    ids_of[user] += [one.id for one in stored]
                 vectors_of.append(np.concatenate(kept))
-        return Filled(path, memories, ExactSearch(vectors_of), words, vectors_of, spent)
+        return Filled(path, memories, ExactSearch(vectors_of), words, vectors_of, ids_of)
 
 
 @contextmanager
