@@ -7,6 +7,7 @@ A library does not set up logging by itself: `setup` is for programs, such as ou
 import json
 import logging
 import sys
+import time
 from datetime import UTC, datetime
 from typing import Literal, TextIO
 
@@ -16,7 +17,14 @@ Fact = str | int | float | bool | None
 
 def note(logger: logging.Logger, level: int, what: str, **facts: Fact) -> None:
     """Log a constant phrase with facts. Before costly facts, ask `logger.isEnabledFor(level)`."""
-    logger.log(level, what, extra={"facts": facts}, stacklevel=2)
+    if logger.isEnabledFor(level):
+        told = {name: fact for name, fact in facts.items() if fact is not None}
+        logger.log(level, what, extra={"facts": told}, stacklevel=2)
+
+
+def ms_since(begun: float) -> float:
+    """Milliseconds since a moment of `time.perf_counter`."""
+    return round((time.perf_counter() - begun) * 1000, 3)
 
 
 def setup(

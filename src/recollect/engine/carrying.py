@@ -1,5 +1,7 @@
 """Export, import, backup and checks: memories on the move, and proof that they are sound."""
 
+import logging
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,8 +15,9 @@ from recollect.domain.operations import OpenSession, Operation, Remember, SetLin
 from recollect.domain.records import JsonObject, MemoryRecord, Verification
 from recollect.domain.requests import Because
 from recollect.domain.scopes import Place, PlaceKind, Scope, check_name
-from recollect.engine.core import SALT_BYTES, Core
+from recollect.engine.core import LOG, SALT_BYTES, Core
 from recollect.engine.remembering import replace_salt
+from recollect.logs import ms_since, note
 from recollect.ports.store import Progress
 
 FORMAT = "recollect-export"
@@ -97,6 +100,7 @@ class Carrying(Core):
         await self._embed_all(operations)
         if operations:
             await self._store.apply(_in_order(operations))
+        note(LOG, logging.INFO, "imported", lines=len(lines), **told)
         return told
 
     def _operation(self, stamp: Any, scope: Scope, line: JsonObject) -> Operation | None:
@@ -157,14 +161,21 @@ class Carrying(Core):
 
     async def backup(self, path: str, progress: Progress) -> None:
         """Write a consistent copy while others go on reading and writing."""
-        await self._store.seal()
+        begun = time.perf_counter()
+        sealed = await self._store.seal()
         await self._store.backup(path, progress)
+        note(LOG, logging.INFO, "backed up", sealed_events=sealed, ms=ms_since(begun))
 
     async def verify(self, progress: Progress, *, repair: bool) -> Verification:
         """Read everything and compare it with its digests; `repair` rebuilds the index first."""
         if repair:
-            await self._store.rebuild(self._analyser.packed, progress)
-        return await self._store.verify(progress)
+            rebuilt = await self._store.rebuild(self._analyser.packed, progress)
+            note(LOG, logging.INFO, "index rebuilt", memories=rebuilt)
+        begun = time.perf_counter()
+        found = await self._store.verify(progress)
+        level = logging.INFO if found.ok else logging.ERROR
+        note(LOG, level, "verified", findings=len(found.findings), ms=ms_since(begun))
+        return found
 
     async def stats(self, scope: Scope) -> JsonObject:
         """Counts and sizes of the tenant's store."""

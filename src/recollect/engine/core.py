@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,11 +20,14 @@ from recollect.domain.queries import View
 from recollect.domain.records import MemoryRecord, Status
 from recollect.domain.requests import Because, Selection
 from recollect.domain.scopes import Scope, check_name
+from recollect.logs import note
 from recollect.ports.embedder import Embedder, Purpose
 from recollect.ports.store import Store
 from recollect.ports.world import Clock, Entropy
 from recollect.retrieval.analyser import Analyser
 
+#: Says what an operator wants to know: counts, sizes, times and ids, never content.
+LOG = logging.getLogger("recollect.engine")
 #: The space of vectors that callers bring along when no embedder is configured.
 GIVEN_SPACE = "given"
 SALT_BYTES = 16
@@ -149,7 +153,10 @@ class Core:
                     f"{self._embedder.space} answered {vectors.shape} for {len(texts)} texts"
                 )
             return unit_rows(vectors)
-        except (ProviderError, ValidationError):
+        except (ProviderError, ValidationError) as exc:
+            # The class alone: what a provider says may quote the texts that it was given.
+            what = "the embedder did not answer"
+            note(LOG, logging.WARNING, what, texts=len(texts), error=type(exc).__name__)
             return None
 
     # -- reads that count ------------------------------------------------------------------------

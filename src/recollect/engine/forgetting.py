@@ -1,5 +1,6 @@
 """Forgetting: erasure with a receipt, and moving a person's memories to another name."""
 
+import logging
 from collections.abc import Mapping
 
 from recollect.domain import filters, ids, times
@@ -8,7 +9,8 @@ from recollect.domain.operations import Erase, Rehome
 from recollect.domain.records import Receipt
 from recollect.domain.requests import Because, Forgetting
 from recollect.domain.scopes import PlaceKind, Scope
-from recollect.engine.core import Core
+from recollect.engine.core import LOG, Core
+from recollect.logs import note
 
 
 class Erasing(Core):
@@ -40,7 +42,7 @@ class Erasing(Core):
             for name, count in counts.items()
             if name not in ("derived", "children", "tombstones")
         }
-        return Receipt(
+        receipt = Receipt(
             id=self._new_id(ids.RECEIPT),
             at=times.show(stamp.at),
             erased=rows,
@@ -48,6 +50,9 @@ class Erasing(Core):
             complete=complete,
             tombstones=counts["tombstones"],
         )
+        gone = rows.get("memories", 0)
+        note(LOG, logging.INFO, "erased", receipt=receipt.id, memories=gone, complete=complete)
+        return receipt
 
     async def _require_all(self, scope: Scope, wanted: tuple[str, ...]) -> None:
         if not wanted:

@@ -1,5 +1,7 @@
 """Recalling: from a question to hits, and why."""
 
+import logging
+import time
 from collections.abc import Sequence
 from itertools import compress
 
@@ -12,7 +14,8 @@ from recollect.domain.recall import Hit, Recall, Why
 from recollect.domain.records import MemoryRecord
 from recollect.domain.requests import Question
 from recollect.domain.scopes import Scope, check_characters
-from recollect.engine.core import Core, given_vector
+from recollect.engine.core import LOG, Core, given_vector
+from recollect.logs import ms_since, note
 from recollect.ports.store import Candidates
 from recollect.retrieval.ranking import Ranked, rank
 
@@ -25,6 +28,7 @@ class Recalling(Core):
 
     async def recall(self, scope: Scope, question: Question) -> Recall:
         """The memories that answer a question best, each with the reason."""
+        begun = time.perf_counter()
         text = _check_question(question.text)
         limit = whole(question.limit, 1, RECALL_LIMIT_MAX, field="limit")
         terms = self._analyser.question(text)
@@ -49,6 +53,9 @@ class Recalling(Core):
             if key in records
         ]
         self._count_read([hit.memory for hit in hits[:limit]])
+        if LOG.isEnabledFor(logging.DEBUG):
+            told = {"hits": min(len(hits), limit), "searched": found.total, "terms": len(terms)}
+            note(LOG, logging.DEBUG, "recalled", **told, ms=ms_since(begun))
         lanes = ("words",) if vector is None else ("words", "meaning")
         misses = tuple(_missed(hit, limit) for hit in hits[limit:])
         return Recall(text, tuple(hits[:limit]), misses, found.total, lanes, degraded)

@@ -1,6 +1,8 @@
 """Remembering, correcting and changing memories."""
 
 import json
+import logging
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -33,7 +35,8 @@ from recollect.domain.operations import (
 from recollect.domain.records import Batch, Failed, MemoryRecord, Remembered, Status
 from recollect.domain.requests import Because, NewMemory
 from recollect.domain.scopes import Scope, check_name
-from recollect.engine.core import SALT_BYTES, Core, given_vector, given_vectors
+from recollect.engine.core import LOG, SALT_BYTES, Core, given_vector, given_vectors
+from recollect.logs import ms_since, note
 from recollect.ports.store import Job
 
 #: Reads are written down with the first write after this many memories were read.
@@ -57,6 +60,7 @@ class Remembering(Core):
         at_most(len(items), BATCH_ITEMS_MAX, name="BATCH_ITEMS_MAX", field="items")
         if not items:
             raise ValidationError("the batch is empty: there is nothing to remember", field="items")
+        begun = time.perf_counter()
         stamp = self._stamp("remember", because)
         drafts = self._drafts(scope, items, stamp, atomic=atomic)
         good = {index: made for index, made in drafts.items() if isinstance(made, MemoryRecord)}
@@ -79,7 +83,10 @@ class Remembering(Core):
                 results.append(self._told(index, good[index], answers[index], index in pending))
             else:
                 results.append(Failed(index, failure))
-        return Batch(tuple(results))
+        batch = Batch(tuple(results))
+        if LOG.isEnabledFor(logging.DEBUG):
+            _note_written(batch, begun)
+        return batch
 
     def _drafts(
         self, scope: Scope, items: Sequence[NewMemory], stamp: Stamp, *, atomic: bool
@@ -243,6 +250,21 @@ class Remembering(Core):
                     await self._store.apply([Touch(touched, self._clock.now())], atomic=False)
         finally:
             await self._store.close()
+            note(LOG, logging.INFO, "closed")
+
+
+def _note_written(batch: Batch, begun: float) -> None:
+    """Log the size of a batch, and the id of a memory that came alone."""
+    note(
+        LOG,
+        logging.DEBUG,
+        "remembered",
+        stored=len(batch.stored),
+        failed=len(batch.failed),
+        bytes=sum(len(one.text.encode()) for one in batch.stored),
+        id=batch.stored[0].id if len(batch) == 1 and batch.stored else None,
+        ms=ms_since(begun),
+    )
 
 
 def replace_salt(stamp: Stamp, salt: bytes) -> Stamp:

@@ -6,15 +6,19 @@ work. A failed sync poisons the connection, since pages that the kernel dropped 
 trusted: it is closed and the file opened anew.
 """
 
+import logging
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
 import apsw
 
 from recollect.domain.errors import ClosedError, RecollectError, StorageUnavailable
+from recollect.logs import ms_since, note
 from recollect.storage.sqlite.connection import translated
 
+LOG = logging.getLogger("recollect.storage")
 Work = Callable[[apsw.Connection], Any]
 GROUP_MAX = 64
 
@@ -82,8 +86,10 @@ class Committer:
                 tickets = [*tickets[:-1], own]
             self._queue = [one for one in self._queue if one not in tickets]
         try:
+            begun = time.perf_counter()
             with translated("write"):
                 self._commit(self._opened(), tickets)
+            note(LOG, logging.DEBUG, "committed", writers=len(tickets), ms=ms_since(begun))
         except BaseException as exc:
             for ticket in tickets:
                 ticket.error = ticket.error or _told_to(ticket, own, exc)
@@ -132,6 +138,7 @@ class Committer:
     def _abandon(self, connection: apsw.Connection) -> None:
         """Give up a transaction that SQLite could not carry out, and the connection with it."""
         self._connection = None
+        note(LOG, logging.WARNING, "gave up a transaction; the file is opened anew")
         try:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
