@@ -157,11 +157,16 @@ def _needles(ids: Sequence[str], derived: Sequence[str]) -> dict[str, str | byte
             needles[f"{what} {number}"] = mark(number, what)
         for what in present:
             needles[f"term {what} {number}"] = analyser.packed(mark(number, what))
-        unit = given_vector(vector_of(number))
-        needles[f"vector {number}"] = unit.astype("<f4").tobytes()
         if not number % 2:
-            needles[f"code {number}"] = quantise(unit.reshape(1, -1))[0][4:]
+            # In pieces, since a page border may cut the whole.
+            unit = given_vector(vector_of(number))
+            needles.update(_pieces(f"vector {number}", unit.astype("<f4").tobytes()))
+            needles.update(_pieces(f"code {number}", quantise(unit.reshape(1, -1))[0][4:]))
     return needles
+
+
+def _pieces(name: str, data: bytes) -> dict[str, bytes]:
+    return {f"{name} at {at}": data[at : at + 16] for at in range(0, len(data), 16)}
 
 
 def _personal() -> dict[str, str | bytes]:

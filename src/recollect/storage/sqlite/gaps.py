@@ -57,9 +57,9 @@ def _in_page(
     cells = int.from_bytes(chunk[base + 3 : base + 5], "big")
     stop = int.from_bytes(chunk[base + 5 : base + 7], "big")
     start = header + (8 if kind in _LEAVES else 12) + 2 * cells
-    if kind in (*_LEAVES, *_INNER) and start < stop <= page_bytes:
-        if pages[number, start:stop].any():
-            yield number * page_bytes + start, stop - start
+    sound = kind in (*_LEAVES, *_INNER) and start < stop <= page_bytes
+    if sound and pages[number, start:stop].any():
+        yield number * page_bytes + start, stop - start
 
 
 def zero(file: apsw.VFSFile, gaps: list[Gap]) -> None:
