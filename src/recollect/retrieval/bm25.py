@@ -26,4 +26,5 @@ def scores(candidates: Candidates) -> NDArray[np.float32]:
     counts = candidates.counts
     weight = rarity(candidates.total, candidates.holding)
     saturated = counts * (K1 + 1) / (counts + damping[:, None])
-    return (saturated @ weight).astype(np.float32)
+    # Not `@`, which may add up equal rows in different orders: equals must stay equal.
+    return np.einsum("ij,j->i", saturated, weight).astype(np.float32)

@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import apsw
@@ -53,9 +53,9 @@ class Searcher:
             if search.view.in_the_past:
                 past = reading.past_records(connection, search.view, places)
             parts = [self._part(connection, search, number) for number in places]
-            found = _merged(parts, search)  # inside the lock: others grow the indexes
+            found, compared = _merged(parts, search)  # inside the lock: others grow the indexes
         if search.vector is not None:
-            found = _rescored(connection, found, search)
+            found = _rescored(connection, found, search, compared)
         return _with_past(found, past, search) if past else found
 
     def forget(self) -> None:
@@ -178,8 +178,11 @@ def _fill_missing(connection: apsw.Connection, index: PlaceIndex, space: int) ->
     block.absent.update(wanted.values())
 
 
-def _merged(parts: list[_Part], search: Search) -> Candidates:
-    """One table of candidates over all places, with statistics over what the view shows."""
+def _merged(parts: list[_Part], search: Search) -> tuple[Candidates, int]:
+    """One table of candidates over all places, with statistics over what the view shows.
+
+    And over how many vectors the statistics of similarity are.
+    """
     total = sum(int(part.shown.sum()) for part in parts)
     length = sum(float(part.index.lengths[: part.index.size][part.shown].sum()) for part in parts)
     holding = [0] * len(search.terms)
@@ -191,7 +194,7 @@ def _merged(parts: list[_Part], search: Search) -> Candidates:
     ]
     known = np.concatenate(seen) if seen else np.empty(0, dtype=np.float32)
     width = len(search.terms)
-    return Candidates(
+    merged = Candidates(
         total=total,
         mean_length=length / total if total else 0.0,
         holding=tuple(holding),
@@ -204,6 +207,7 @@ def _merged(parts: list[_Part], search: Search) -> Candidates:
         similarity_mean=float(known.mean()) if len(known) else 0.0,
         similarity_spread=float(known.std()) if len(known) else 0.0,
     )
+    return merged, len(known)
 
 
 def _table(
@@ -250,7 +254,9 @@ def _stacked(arrays: list[NDArray[_N]], nothing: NDArray[_N]) -> NDArray[_N]:
     return np.concatenate(arrays) if arrays else nothing
 
 
-def _rescored(connection: apsw.Connection, found: Candidates, search: Search) -> Candidates:
+def _rescored(
+    connection: apsw.Connection, found: Candidates, search: Search, compared: int
+) -> Candidates:
     """Replace the nearest candidates' similarities by exact ones, from their float32 vectors."""
     assert found.similarity is not None
     assert search.vector is not None
@@ -266,9 +272,18 @@ def _rescored(connection: apsw.Connection, found: Candidates, search: Search) ->
     if not listed:
         return found
     exact = np.frombuffer(b"".join(vector for _, vector in listed), dtype="<f4")
-    products = exact.reshape(len(listed), -1) @ np.frombuffer(search.vector, dtype="<f4")
-    found.similarity[[places[row] for row, _ in listed]] = products
-    return found
+    vector = np.frombuffer(search.vector, dtype="<f4")
+    # Not `@`, which may add up equal vectors in different orders: equals must stay equal.
+    products = np.einsum("ij,j->i", exact.reshape(len(listed), -1), vector)
+    lines = [places[row] for row, _ in listed]
+    rough = found.similarity[lines].astype(np.float64)
+    found.similarity[lines] = products
+    # The statistics follow: where few vectors are compared, they would say more than they know.
+    mean = found.similarity_mean + float((products - rough).sum()) / compared
+    square = found.similarity_spread**2 + found.similarity_mean**2
+    square += float((products.astype(np.float64) ** 2 - rough**2).sum()) / compared
+    spread = max(square - mean * mean, 0.0) ** 0.5
+    return replace(found, similarity_mean=mean, similarity_spread=spread)
 
 
 def _with_past(found: Candidates, past: dict[int, MemoryRecord], search: Search) -> Candidates:
