@@ -3,7 +3,6 @@
 Prints one JSON object. Nothing is imported before it is needed, since imports are measured too.
 """
 
-import importlib
 import json
 import os
 import sys
@@ -14,16 +13,6 @@ from typing import Any
 
 QUESTION = "which report did we want to read before the meeting next week?"
 DIMENSIONS = 384
-
-
-def importing(names: str) -> dict[str, Any]:
-    """What an import costs: CPU and modules."""
-    before = len(sys.modules)
-    start = time.process_time()
-    for module in names.split(","):
-        importlib.import_module(module)
-    spent = time.process_time() - start
-    return {"cpu_ms": 1e3 * spent, "modules": len(sys.modules) - before}
 
 
 def first(path: str) -> dict[str, Any]:
@@ -119,8 +108,7 @@ def together_bare(path: str, worker: str, rounds: str) -> dict[str, Any]:
 
 
 PARTS: dict[str, Callable[..., dict[str, Any]]] = {
-    part.__name__: part
-    for part in (importing, first, first_bare, cold, cold_bare, together, together_bare)
+    part.__name__: part for part in (first, first_bare, cold, cold_bare, together, together_bare)
 }
 
 if __name__ == "__main__":

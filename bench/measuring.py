@@ -26,6 +26,10 @@ class Spent:
         """The CPU time that this share of all calls stayed below."""
         return 1e3 * quantile([call for turn in self.cpu for call in turn], share)
 
+    def quietest_ms(self) -> float:
+        """The median CPU time in the round that others disturbed least."""
+        return 1e3 * min(median(turn) for turn in self.cpu)
+
     def cpu_mean_ms(self) -> float:
         """The mean CPU time, in which rare dear calls count."""
         calls = [call for turn in self.cpu for call in turn]

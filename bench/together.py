@@ -64,13 +64,16 @@ def add_and_read(table: BareTable, worker: int, rounds: int) -> int:
 
 def threads(shop: Workshop) -> list[Row]:
     """Threads that share one open memory."""
-    path, tallies = shop.path("threads.db"), [Tally() for _ in range(WORKERS)]
+    path, tallies, alone = shop.path("threads.db"), [Tally() for _ in range(WORKERS)], Tally()
     with opened(path) as memory:
         handle = memory.scope(user="all")
         workers = [
             threading.Thread(target=add_and_search, args=(handle, number, ROUNDS, tally))
             for number, tally in enumerate(tallies)
         ]
+        start = time.perf_counter()
+        add_and_search(handle, WORKERS, ROUNDS, alone)
+        took_alone = time.perf_counter() - start
         start = time.perf_counter()
         for worker in workers:
             worker.start()
@@ -81,7 +84,8 @@ def threads(shop: Workshop) -> list[Row]:
     errors = [error for tally in tallies for error in tally.errors]
     with opened(path) as memory:
         lost = unseen(memory.scope(user="all"), stored)
-    return [_row("threads on one open memory", errors, lost, len(stored), took, "")]
+    reference = f"one thread alone {ROUNDS / took_alone:,.0f} /s"
+    return [_row("threads on one open memory", errors, lost, len(stored), took, reference)]
 
 
 def processes(shop: Workshop) -> list[Row]:
