@@ -49,7 +49,8 @@ def _words(candidates: Candidates) -> NDArray[np.float32]:
 
 def _meaning(candidates: Candidates) -> NDArray[np.float32]:
     assert candidates.similarity is not None
-    spread = max(candidates.similarity_spread, 1e-3)
-    above = (candidates.similarity - candidates.similarity_mean) / spread
+    above, spread = candidates.similarity, candidates.similarity_spread
+    if spread > 1e-3:  # else nothing stands out, as with a single memory, and all count as they are
+        above = (above - candidates.similarity_mean) / spread
     lifted = np.clip(np.nan_to_num(above, nan=0.0), 0.0, None)
     return (lifted * WEIGHTS["meaning"]).astype(np.float32)
