@@ -95,7 +95,7 @@ def default(field: "dataclasses.Field[Any]") -> str:
 
 def type_name(kind: object) -> str:
     """A type as one would write it."""
-    return kind.__name__ if inspect.isclass(kind) else str(kind)
+    return kind.__name__ if inspect.isclass(kind) else str(kind).removeprefix("typing.")
 
 
 def schema() -> Iterator[str]:

@@ -30,9 +30,7 @@ def _setting(default: Any, meaning: str, **bounds: Any) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What can be set. In a file by these names; in the environment as `RECOLLECT_` and the name in
-    capitals, for instance `RECOLLECT_URL`.
-    """
+    """In a file by these names; in the environment as `RECOLLECT_` and the name in capitals."""
 
     url: str = _setting("memory.db", "the memory to open when none is named: a path or a URL")
     user: str = _setting("local", "whose memories are read and written unless a scope says so")

@@ -408,7 +408,7 @@ def test_forget_asks_and_no_leaves_everything(run: Run, trip: str) -> None:
     assert told.status == 1
     assert "I moved to Lisbon in March." in told.err
     assert "Erase 1 memory of local for good?" in told.out + told.err
-    assert "nothing was changed [aborted]" in told.err
+    assert "stopped before it was done [aborted]" in told.err
     assert len(run("list", "--json").json["memories"]) == 1
 
 

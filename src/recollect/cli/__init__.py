@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         path = exc.ctx.command_path if exc.ctx else "recollect"
         status = complain(asked, "usage", exc.format_message(), f"`{path} --help` shows how", 2)
     except click.Abort:
-        status = complain(asked, "aborted", "stopped; nothing was changed", "", 1)
+        status = complain(asked, "aborted", "stopped before it was done", "", 1)
     except click.ClickException as exc:
         status = complain(asked, "error", exc.format_message(), "", 1)
     except Exception as exc:

@@ -1,10 +1,9 @@
 """What every command is told: which memory, whose, and how to answer."""
 
 import json
-import os
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +16,7 @@ import recollect
 from recollect import logs
 from recollect.cli.tables import clean
 from recollect.cli.terminal import remark, say
-from recollect.domain.errors import NotFound, ValidationError
+from recollect.domain.errors import NotFound, RecollectError, ValidationError
 from recollect.domain.records import Status, Verification
 from recollect.ports.store import Progress
 from recollect.settings import Settings, load
@@ -193,11 +192,11 @@ def complete_id(
 ) -> list[CompletionItem]:
     """Ids for the shell to offer, newest first, each with its text."""
     asked = context.ensure_object(Asked)
-    if asked.file is None or not asked.file.exists() or os.path.getsize(asked.file) == 0:
-        return []
-    with asked.memory() as memory:
+    # Before the first character of an answer nobody wants to read an error.
+    with suppress(RecollectError), asked.memory() as memory:
         return [
             CompletionItem(short(record.id), help=clean(record.text[:60]))
             for record in memory.list(limit=50)
             if short(record.id).startswith(incomplete)
         ]
+    return []
