@@ -172,3 +172,24 @@ class Ledger:
         unknown = [name for name in found if name not in self.states and name != PROFILE]
         if len(unknown) > extra:
             yield f"{len(unknown)} memories that nobody wrote, at most {extra} may be there"
+
+
+def furnish(memory: Memory, people: int = 2) -> None:
+    """Something in every table: enough memories for a sealed index, and all that hangs on them."""
+    for number in range(people):
+        person = memory.scope(user=f"person-{number}")
+        stored = person.remember_many(early(270 if number == 0 else 20)).stored
+        Workload(person, number, lambda _: None).run(30)
+        first, second, third = (one.id for one in stored[:3])
+        person.remember("Told under a key.", key="once", metadata={"place": "Lisbon", "n": [1, 2]})
+        person.link(first, second, kind="caused", strength=0.25)
+        person.group("kitchen").add(first)
+        person.profile("preferences").merge({"food": {"avoid": ["peanuts"]}})
+        person.profile("preferences").merge({"food": {"likes": "tea"}}, actor="ana", reason="said")
+        person.update(third, importance=0.75, tags=["home"], actor="ana", reason="asked for it")
+        with person.session(id="s1", metadata={"topic": "travel"}) as chat:
+            chat.add("user", "hi", speaker="Ana", occurred_at="2026-03-01T09:00:00Z")
+            chat.add("assistant", "hello there")
+        for _ in range(30):
+            person.recall("early note", limit=3)
+        person.forget(person.remember("soon forgotten").id)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -13,7 +14,7 @@ from recollect.ports.store import Progress
 from recollect.storage.sqlite import segments
 from recollect.storage.sqlite.connection import connect, translated
 from recollect.storage.sqlite.sql import query, stream
-from recollect.storage.sqlite.upkeep import fixed_part, refuse_by_header, sha256_of
+from recollect.storage.sqlite.upkeep import fixed_part, migrations, refuse_by_header, sha256_of
 
 
 def check_file(path: str, progress: Progress) -> Verification:
@@ -57,7 +58,8 @@ def check(connection: apsw.Connection, progress: Progress) -> Verification:
                 if count % 5000 == 0:
                     progress(f"checking {name}", count, None)
             checked[name] = count
-        except (apsw.Error, ValueError, UnicodeDecodeError) as exc:
+        # Whatever damaged rows do to the code that reads them.
+        except (apsw.Error, ArithmeticError, LookupError, TypeError, ValueError) as exc:
             findings.append(Finding(name, f"cannot be read: {exc}", _RESTORE))
     return Verification(checked, tuple(findings))
 
@@ -70,6 +72,23 @@ Findings = Iterator[Finding | None]
 def _check_structure(connection: apsw.Connection) -> Findings:
     for (message,) in stream(connection, "check_structure"):
         yield None if message == "ok" else Finding("structure", str(message), _RESTORE)
+    for table, row, target, _ in stream(connection, "loose_references"):
+        yield Finding(table, f"row {row} refers to nothing in {target}", _RESTORE)
+    for (table,) in stream(connection, "counters_behind"):
+        yield Finding(table, "its numbers would be given out again", _RESTORE)
+
+
+def _check_schema(connection: apsw.Connection) -> Findings:
+    """Tables and indexes are defined as the schema steps define them, to the letter."""
+    model = apsw.Connection(":memory:")
+    try:
+        for _, script in migrations():
+            model.execute(script)
+        wanted = query(model, "definitions")
+    finally:
+        model.close()
+    same = query(connection, "definitions") == wanted
+    yield None if same else Finding("schema", "is not the one of this version", _RESTORE)
 
 
 def _check_seals(connection: apsw.Connection) -> Findings:
@@ -83,6 +102,25 @@ def _check_seals(connection: apsw.Connection) -> Findings:
         previous, expected = stored, last + 1
 
 
+def _check_events(connection: apsw.Connection) -> Findings:
+    """What an event says is what its digests say, and so are the states that came and went."""
+    last: tuple[Any, ...] = ()
+    for seq, what, about, before, after, salt, detail, digest, body in stream(
+        connection, "events_with_states"
+    ):
+        said = detail and digests.of_data(json.loads(detail), salt)
+        sound = said == digest
+        if body is not None:
+            state = json.loads(body)
+            digest_of = digests.of_packed if what == "memory" else digests.of_data
+            sound = sound and before in (None, digest_of(state, salt))
+            if last[:2] == (what, about) and last[2] is not None:
+                sound = sound and digest_of(state, last[3]) == last[2]
+        yield None if sound else Finding(f"event {seq}", "is not what was written", _RESTORE)
+        if after is not None or last[:2] != (what, about):
+            last = (what, about, after, salt)
+
+
 def _check_memories(connection: apsw.Connection) -> Findings:
     for row in stream(connection, "memories_with_digest"):
         number, place, event_place, after, salt, *packed = row
@@ -94,8 +132,8 @@ def _check_memories(connection: apsw.Connection) -> Findings:
 
 
 def _check_profiles(connection: apsw.Connection) -> Findings:
-    for number, data, after, salt in stream(connection, "profiles_with_digest"):
-        sound = salt is not None and digests.of_data(json.loads(data), salt) == after
+    for number, data, after, salt, same in stream(connection, "profiles_with_digest"):
+        sound = same and salt is not None and digests.of_data(json.loads(data), salt) == after
         yield None if sound else Finding(f"profile {number}", "is not what was written", _RESTORE)
 
 
@@ -134,10 +172,13 @@ def _checked_sums(table: str) -> Callable[[apsw.Connection], Findings]:
 _SUMMED = (
     *("places", "spaces", "vectors", "unsealed", "segments", "versions"),
     *("links", "groups", "members", "sessions", "once", "accesses"),
+    *("jobs", "tombstones"),
 )
 _CHECKS: dict[str, Callable[[apsw.Connection], Findings]] = {
     "structure": _check_structure,
+    "schema": _check_schema,
     "seals": _check_seals,
+    "events": _check_events,
     "memories": _check_memories,
     "profiles": _check_profiles,
     "index": _check_segments,

@@ -45,7 +45,8 @@ def erase(tx: Transaction, op: operations.Erase) -> dict[str, int]:
     if op.everything:
         tombs += _erase_places(tx, op, counts)
     for tenant, name in tombs:
-        tx.run("insert_tombstone", digests.of_name(name), tenant, op.stamp.at)
+        values = (digests.of_name(name), tenant, op.stamp.at)
+        tx.run("insert_tombstone", *values, digests.checksum(*values))
     counts["tombstones"] = len(tombs)
     tx.run("clear_doomed")
     return counts

@@ -34,7 +34,7 @@ def seal_place(connection: apsw.Connection, place: int, further: Sequence[Entry]
 
 def add_entries(connection: apsw.Connection, place: int, entries: Sequence[Entry]) -> None:
     """Keep entries until there are enough of them to seal."""
-    listed = [(place, *entry, checksum(entry[1], entry[3])) for entry in entries]
+    listed = [(place, *entry, checksum(*entry[1:])) for entry in entries]
     run_many(connection, "insert_unsealed", listed)
 
 

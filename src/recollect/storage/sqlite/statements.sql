@@ -298,8 +298,8 @@ ON CONFLICT (memory) DO UPDATE SET
     count = count + ?2, last_at = ?3, sum = access_sum(memory, count + ?2, ?3);
 
 -- name: insert_job
-INSERT INTO jobs (kind, place, memory, payload, run_at, attempt, leased_until)
-VALUES (?, ?, ?, ?, ?, 0, 0) RETURNING number;
+INSERT INTO jobs (kind, place, memory, payload, run_at, sum, attempt, leased_until)
+VALUES (?, ?, ?, ?, ?, ?, 0, 0) RETURNING number;
 
 -- name: due_jobs
 SELECT number, kind, place, memory, payload, attempt FROM jobs
@@ -313,7 +313,7 @@ UPDATE jobs SET attempt = attempt + 1, leased_until = ? WHERE number = ?;
 DELETE FROM jobs WHERE number = ? AND attempt = ? RETURNING number;
 
 -- name: insert_tombstone
-INSERT INTO tombstones (digest, tenant, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING;
+INSERT INTO tombstones (digest, tenant, at, sum) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING;
 
 -- name: has_tombstone
 SELECT 1 FROM tombstones WHERE digest = ? AND tenant = ?;
@@ -520,7 +520,10 @@ LEFT JOIN events AS e ON e.seq = (
 );
 
 -- name: profiles_with_digest
-SELECT p.number, p.data, e.after, e.salt
+SELECT
+    p.number, p.data, e.after, e.salt,
+    p.version IS e.version AND p.updated_at IS e.at AND p.place IS e.place
+    AND p.category IS json_extract(e.detail, '$.category')
 FROM profiles AS p
 LEFT JOIN events AS e ON e.seq = (
     SELECT max(seq) FROM events WHERE about = p.number AND what = 'profile'
@@ -542,10 +545,10 @@ SELECT tenant, app, kind, name, sum FROM places;
 SELECT name, dimensions, sum FROM spaces;
 
 -- name: sums_vectors
-SELECT vector, sum FROM vectors;
+SELECT memory, space, vector, sum FROM vectors;
 
 -- name: sums_unsealed
-SELECT terms, code, sum FROM unsealed;
+SELECT terms, space, code, sum FROM unsealed;
 
 -- name: sums_segments
 SELECT place, first, last, members, payload, sum FROM segments;
@@ -567,6 +570,42 @@ SELECT place, id, kind, metadata, started_at, expires_at, sum FROM sessions;
 
 -- name: sums_once
 SELECT place, key, body, memory, at, sum FROM once;
+
+-- name: sums_jobs
+SELECT kind, memory, payload, run_at, sum FROM jobs;
+
+-- name: sums_tombstones
+SELECT digest, tenant, at, sum FROM tombstones;
+
+-- name: loose_references
+PRAGMA foreign_key_check;
+
+-- name: definitions
+SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name;
+
+-- name: counters_behind
+-- Tables whose counter is behind their rows, so that a number would be given out again.
+WITH numbered AS (
+    SELECT 'places' AS name, max(id) AS newest FROM places
+    UNION ALL SELECT 'memories' AS name, max(row) AS newest FROM memories
+    UNION ALL SELECT 'segments' AS name, max(id) AS newest FROM segments
+    UNION ALL SELECT 'events' AS name, max(seq) AS newest FROM events
+    UNION ALL SELECT 'groups' AS name, max(number) AS newest FROM groups
+    UNION ALL SELECT 'sessions' AS name, max(number) AS newest FROM sessions
+    UNION ALL SELECT 'profiles' AS name, max(number) AS newest FROM profiles
+    UNION ALL SELECT 'jobs' AS name, max(number) AS newest FROM jobs
+)
+SELECT n.name FROM numbered AS n LEFT JOIN sqlite_sequence AS s ON s.name = n.name
+WHERE n.newest IS NOT NULL AND (s.seq IS NULL OR s.seq < n.newest);
+
+-- name: events_with_states
+-- Events that were not erased, each with the state that it replaced.
+SELECT e.seq, e.what, e.about, e.before, e.after, e.salt, e.detail, e.detail_digest, v.body
+FROM events AS e
+LEFT JOIN versions AS v
+    ON v.what = e.what AND v.about = e.about AND v.version = e.version - 1
+WHERE e.salt IS NOT NULL
+ORDER BY e.what, e.about, e.seq;
 
 -- name: sums_accesses
 SELECT memory, count, last_at, sum FROM accesses;

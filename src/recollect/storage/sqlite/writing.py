@@ -262,7 +262,8 @@ def put_entry(
     code: bytes | None = None
     if entry.vector is not None:
         code = tx.codes.get(entry.vector) or segments.quantised([entry.vector])[0]
-        tx.later("insert_vector", row, space, entry.vector, digests.checksum(entry.vector))
+        kept = (row, space, entry.vector)
+        tx.later("insert_vector", *kept, digests.checksum(*kept))
     tx.entries.setdefault(place, []).append((row, entry.terms, space, code))
 
 
@@ -463,7 +464,9 @@ def enqueue(tx: Transaction, op: operations.Enqueue) -> int:
     """Queue a job."""
     row = None if op.memory is None else _find(tx, op.memory, (op.place,))[0]
     run_at = op.at if op.run_at is None else op.run_at
-    return tx.scalar("insert_job", op.kind, tx.place(op.place), row, compact(op.payload), run_at)
+    payload = compact(op.payload)
+    total = digests.checksum(op.kind, row, payload, run_at)
+    return tx.scalar("insert_job", op.kind, tx.place(op.place), row, payload, run_at, total)
 
 
 def put_embedding(tx: Transaction, op: operations.PutEmbedding) -> bool:

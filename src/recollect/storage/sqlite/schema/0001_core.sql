@@ -233,7 +233,8 @@ CREATE TABLE jobs (
     payload TEXT NOT NULL,
     run_at INTEGER NOT NULL,
     attempt INTEGER NOT NULL,
-    leased_until INTEGER NOT NULL
+    leased_until INTEGER NOT NULL,
+    sum INTEGER NOT NULL -- over what never changes: kind, memory, payload, run_at
 ) STRICT;
 
 CREATE INDEX jobs_due ON jobs (run_at);
@@ -244,5 +245,6 @@ CREATE TABLE tombstones (
     digest BLOB NOT NULL,
     tenant TEXT NOT NULL,
     at INTEGER NOT NULL,
+    sum INTEGER NOT NULL,
     PRIMARY KEY (digest, tenant)
 ) WITHOUT ROWID, STRICT;
