@@ -17,13 +17,26 @@ from typing import Any
 
 import click
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs/reference"
 SCHEMA = ROOT / "src/recollect/storage/sqlite/schema"
 START, END = "<!-- written by `make docs` from here -->", "<!-- to here -->"
 LIMIT = re.compile(r"^(?P<name>[A-Z][A-Z_0-9]*)\s*=.*?#:\s*(?P<meaning>.+)$", re.MULTILINE)
 TABLE = re.compile(r"CREATE (?:VIRTUAL )?TABLE (?:IF NOT EXISTS )?(\w+)")
 HELP_WIDTH = 88
+#: How the rows begin that the README takes over from docs/reference/benchmarks.md.
+TELLING = (
+    "`import recollect`",
+    "durable single `remember`, CPU against",
+    "durable single `remember`, wall against",
+    "durable single `remember`, syncs",
+    "batch `remember`",
+    "`recall` in 500 of 10,000",
+    "`recall` in 5,000 of 100,000",
+    "recall@10 of the vector search in 1,000",
+    "resident memory with 100,000 memories of 20",
+    "8 processes",
+)
 
 
 def errors() -> Iterator[str]:
@@ -143,6 +156,17 @@ def wrapped(call: str) -> str:
     return "\n".join([f"{head}(", *(f"    {given}," for given in parameters), f"{arrow}{result}"])
 
 
+def benchmarks() -> Iterator[str]:
+    """The rows of the last `make bench` that say the most, for the README."""
+    page = REFERENCE / "benchmarks.md"
+    rows = [line.split(" | ") for line in page.read_text(encoding="utf-8").splitlines()]
+    yield "| what | target | measured | |\n|---|---|---|---|\n"
+    for chosen in TELLING:
+        for row in rows:
+            if row[0].startswith(f"| {chosen}"):
+                yield f"{' | '.join(row[:3])} | {row[-1].strip(' |')} |\n"
+
+
 def documentation(thing: object) -> str:
     """The docstring as Markdown: an example, indented or after `>>>`, becomes a code block."""
     paragraphs = re.split(r"\n\s*\n", inspect.getdoc(thing) or "")
@@ -175,7 +199,7 @@ class Page:
     @property
     def path(self) -> Path:
         """Where it is."""
-        return REFERENCE / f"{self.name}.md"
+        return (REFERENCE / f"{self.name}.md").resolve()
 
     def now(self) -> str:
         """The page as it stands, or a new one."""
@@ -224,6 +248,7 @@ PAGES = (
         "recollect",
         api,
     ),
+    Page("../../README", "Recollect", "", "bench", benchmarks),
 )
 
 

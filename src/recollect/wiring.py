@@ -72,6 +72,12 @@ def file_of(url: str) -> str:
     """The file that a path or a `sqlite:///` URL names."""
     if url.startswith("sqlite:///"):
         return url.removeprefix("sqlite:///")
+    if url == ":memory:":
+        raise ValidationError(
+            "':memory:' names no file; a memory without one, for tests, is made by "
+            "recollect.testing.open_memory()",
+            field="url",
+        )
     scheme, mark, _ = url.partition("://")
     if mark:
         raise ValidationError(

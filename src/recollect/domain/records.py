@@ -385,7 +385,7 @@ class Receipt:
     erased: Mapping[str, int]  #: rows by table
     derived: int  #: of these, memories that were derived from erased ones
     complete: bool  #: True when the write-ahead log and freed pages were wiped too
-    tombstones: int  #: salted hashes that keep later imports from bringing it back
+    tombstones: int  #: hashes of ids and names that keep later imports from bringing it back
 
 
 @dataclass(frozen=True, slots=True)
