@@ -2,6 +2,7 @@
 
 import ast
 import dataclasses
+import functools
 import importlib
 import os
 from pathlib import Path
@@ -158,6 +159,7 @@ def test_every_setting_is_explained_and_read_somewhere(field: "dataclasses.Field
     assert field.name in settings_read()
 
 
+@functools.cache
 def settings_read() -> set[str]:
     """Every attribute that the program takes from something called `settings`."""
     read: set[str] = set()
