@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,11 +31,19 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in plain}
 
 
-def runs(page: Path) -> bool:
-    return any(b.language in RUNNABLE for b in blocks(page.read_text(encoding="utf-8")))
+def languages(page: Path) -> set[str]:
+    return {block.language for block in blocks(page.read_text(encoding="utf-8"))}
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if runs(page)], ids=name)
+def running() -> Iterator[object]:
+    """The pages that run; those that start a process for each command are slow."""
+    for page in PAGES:
+        if languages(page) & set(RUNNABLE):
+            marks = [pytest.mark.slow] if "console" in languages(page) else []
+            yield pytest.param(page, marks=marks, id=name(page))
+
+
+@pytest.mark.parametrize("page", list(running()))
 def test_every_block_of_the_page_runs(page: Path) -> None:
     command = [sys.executable, "-W", "error", str(ROOT / "tools/run_page.py"), str(page)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
