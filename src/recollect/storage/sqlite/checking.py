@@ -11,10 +11,10 @@ from recollect.domain import digests
 from recollect.domain.errors import SchemaError, StorageCorrupt
 from recollect.domain.records import Finding, Verification
 from recollect.ports.store import Progress
-from recollect.storage.sqlite import segments
+from recollect.storage.sqlite import segments, upkeep
 from recollect.storage.sqlite.connection import connect, translated
 from recollect.storage.sqlite.sql import query, stream
-from recollect.storage.sqlite.upkeep import fixed_part, migrations, refuse_by_header, sha256_of
+from recollect.storage.sqlite.upkeep import fixed_part, refuse_by_header, sha256_of
 
 
 def check_file(path: str, progress: Progress) -> Verification:
@@ -82,7 +82,7 @@ def _check_schema(connection: apsw.Connection) -> Findings:
     """Tables and indexes are defined as the schema steps define them, to the letter."""
     model = apsw.Connection(":memory:")
     try:
-        for _, script in migrations():
+        for _, script in upkeep.migrations():
             model.execute(script)
         wanted = query(model, "definitions")
     finally:

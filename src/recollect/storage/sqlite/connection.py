@@ -1,6 +1,7 @@
 """Connections to one SQLite file: how they are opened, and what their errors mean."""
 
 import errno
+import time
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from recollect.domain.errors import (
 )
 
 BUSY_TIMEOUT_MS = 30_000
+_RETRY_S = 0.002
 CACHE_KIB = 16_384
 #: Pages in the log before SQLite moves them into the file on its own.
 CHECKPOINT_PAGES = 2000
@@ -44,7 +46,7 @@ def connect(
 
 
 def _prepare(connection: apsw.Connection, durability: str) -> None:
-    connection.pragma("journal_mode", "wal")
+    _use_log(connection)
     connection.pragma("synchronous", "full" if durability == "full" else "normal")
     connection.pragma("secure_delete", "on")
     connection.pragma("cache_size", -CACHE_KIB)
@@ -57,6 +59,22 @@ def _prepare(connection: apsw.Connection, durability: str) -> None:
         ("version_sum", 7),
     ):
         connection.create_scalar_function(name, checksum, values, deterministic=True)
+
+
+def _use_log(connection: apsw.Connection) -> None:
+    """Have the file use a write-ahead log; waits while others open a new file at the same moment.
+
+    SQLite does not wait by itself here, since two that upgrade their locks could wait for ever.
+    """
+    patience_until = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+    while True:
+        try:
+            connection.pragma("journal_mode", "wal")
+            return
+        except apsw.BusyError:
+            if time.monotonic() > patience_until:
+                raise
+            time.sleep(_RETRY_S)
 
 
 def create_private(path: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 
 from recollect.domain import digests, times
-from recollect.domain.errors import SchemaError, StorageError
+from recollect.domain.errors import SchemaError, StorageCorrupt, StorageError
 from recollect.domain.limits import IDEMPOTENCY_HOURS
 from recollect.ports.store import Progress
 from recollect.storage.sqlite import gaps
@@ -39,6 +39,7 @@ def migrations() -> list[tuple[int, str]]:
 def prepare_schema(connection: apsw.Connection, path: str) -> None:
     """Bring the file to the schema of this version; refuse files that are newer or not ours."""
     steps = migrations()
+    refuse_foreign(connection, path)
     if _version(connection) == steps[-1][0]:
         return
     connection.execute("BEGIN IMMEDIATE")
@@ -86,10 +87,14 @@ def refuse_by_header(path: str) -> None:
     """The same, by the file's first bytes: for SQLite to open a file may mean to change it."""
     with Path(path).open("rb") as opened:
         header = opened.read(_HEADER.size)
+    if not header.startswith(_MAGIC[: len(header)]):
+        raise StorageCorrupt(
+            f"{path} is damaged or not a Recollect file: it does not begin as one. "
+            "Nothing was changed"
+        )
     if len(header) == _HEADER.size:
-        magic, cookie, version, owner = _HEADER.unpack(header)
-        if magic == _MAGIC:
-            _refuse(path, version, owner, tables=cookie > 0)
+        _, cookie, version, owner = _HEADER.unpack(header)
+        _refuse(path, version, owner, tables=cookie > 0)
 
 
 def _refuse(path: str, version: int, owner: int, *, tables: bool) -> None:
