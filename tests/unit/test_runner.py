@@ -10,6 +10,7 @@ import gc
 import os
 import signal
 import threading
+import time
 import traceback
 import warnings
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
@@ -108,6 +109,26 @@ def test_closing_twice_is_closing_once_and_use_after_that_is_an_error(
     memory.close()
     with pytest.raises(ClosedError):
         memory.remember("y")
+
+
+def cheapest_us(run: Callable[[], object], times: int) -> float:
+    """CPU of one call, in the best of several rounds."""
+    rounds = []
+    for _ in range(7):
+        began = time.process_time_ns()
+        for _ in range(times):
+            run()
+        rounds.append((time.process_time_ns() - began) / times / 1000)
+    return min(rounds)
+
+
+def test_stepping_costs_a_function_call_and_a_thread_less_than_a_loop_for_each_call() -> None:
+    inline, thread = Inline(), LoopThread()
+    stepped = cheapest_us(lambda: inline.run(nothing()), 3000)
+    threaded = cheapest_us(lambda: thread.run(nothing()), 100)
+    looped = cheapest_us(lambda: asyncio.run(nothing()), 20)
+    thread.close(nothing())
+    assert stepped * 20 < threaded < looped  # measured: 0.4, 36 and 120
 
 
 # -- errors and tracebacks -----------------------------------------------------------------------
