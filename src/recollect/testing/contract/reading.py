@@ -245,6 +245,22 @@ class ReadingContract(OnWorkbench):
         shown = [bench.listed(bench.view(as_of=moment)) for moment in times_of]
         assert shown == [["spring"], ["summer"]]
 
+    def test_an_ending_that_was_learned_later_counts_unless_it_could_not_be_known(
+        self, bench: Workbench
+    ) -> None:
+        stored = bench.remember("lives in Lisbon", occurred_at=self.day(1))
+        moment = bench.now
+        ended = times.show(moment)
+        bench.do(Alter(bench.stamp(), stored.id, (ANA,), {"valid_to": ended, "tier": "long"}))
+        for view, expected in [
+            (bench.view(as_of=moment), []),
+            (bench.view(as_of=moment - 1, known_at=moment), ["lives in Lisbon"]),
+            (bench.view(as_of=moment, known_at=moment), ["lives in Lisbon"]),
+        ]:
+            assert bench.listed(view) == expected
+            assert bench.run(bench.store.count(view)) == len(expected)
+            assert list(bench.found(bench.search("Lisbon", view=view))) == expected
+
     def test_a_listing_of_the_past_has_pages_too(self, bench: Workbench) -> None:
         made = [bench.remember(text) for text in "abcde"]
         moment = bench.now
