@@ -57,10 +57,9 @@ class InMemoryStore:
         with self._reading() as tables:
             try:
                 yield tables
-            except BaseException:
+                tables.journal.clear()
+            finally:
                 tables.rollback()
-                raise
-            tables.journal.clear()
 
     # -- writing ---------------------------------------------------------------------------------
 
