@@ -60,7 +60,7 @@ class Alter:
     """Change fields of a memory that lies in one of `places`. Answers with the new record.
 
     `expect` names values that must hold now (`version`, `status`); otherwise VersionMismatch or
-    ConflictError. `entry` comes with a new text.
+    ConflictError. `entry` comes with a new text. What changes nothing leaves no trace.
     """
 
     stamp: Stamp
@@ -169,7 +169,10 @@ class Touch:
 
 @dataclass(frozen=True, slots=True)
 class Enqueue:
-    """Queue a job in the same transaction. Answers with its number."""
+    """Queue a job in the same transaction. Answers with its number.
+
+    None for a memory that is not there: its write repeated an earlier one.
+    """
 
     at: int
     kind: str

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from recollect.domain.records import MemoryRecord
+from recollect.domain.scopes import PlaceKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,11 @@ class Hit:
     def text(self) -> str:
         """The memory's text."""
         return self.memory.text
+
+    @property
+    def shared(self) -> bool:
+        """True for what the app shares with everybody, rather than one's own."""
+        return self.memory.place.kind is PlaceKind.SHARED
 
     @property
     def id(self) -> str:

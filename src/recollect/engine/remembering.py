@@ -18,12 +18,14 @@ from recollect.domain.errors import ClosedError, RecollectError, ValidationError
 from recollect.domain.limits import (
     BATCH_ITEMS_MAX,
     IDEMPOTENCY_KEY_CHARS_MAX,
+    INTEGER_MAX,
     at_most,
     whole,
 )
 from recollect.domain.operations import (
     Alter,
     Enqueue,
+    Entry,
     Once,
     Operation,
     PutEmbedding,
@@ -34,7 +36,7 @@ from recollect.domain.operations import (
 )
 from recollect.domain.records import Batch, Failed, MemoryRecord, Remembered, Status
 from recollect.domain.requests import Because, NewMemory
-from recollect.domain.scopes import Scope, check_name
+from recollect.domain.scopes import Place, Scope, check_name
 from recollect.engine.core import LOG, SALT_BYTES, Core, given_vector, given_vectors
 from recollect.logs import ms_since, note
 from recollect.ports.store import Job
@@ -66,21 +68,25 @@ class Remembering(Core):
         good = {index: made for index, made in drafts.items() if isinstance(made, MemoryRecord)}
         vectors = await self._vectors(items, good)
         operations: list[Operation] = []
-        pending: set[int] = set()
+        jobs: dict[int, list[Operation]] = {}
         salts = self._entropy.bytes(SALT_BYTES * len(items))
         for index, record in good.items():
             salt = salts[index * SALT_BYTES : (index + 1) * SALT_BYTES]
             once = _once(items[index], record)
             entry = self._entry(record.text, vectors.get(index))
             operations.append(Remember(replace_salt(stamp, salt), record, entry, once))
-            if entry.vector is None and self._embedder is not None:
-                pending.add(index)
-        answers = await self._apply_with_jobs(operations, good, pending, stamp, atomic=atomic)
+            jobs[index] = self._embedding_job(record.id, record.place, entry, stamp.at)
+        further = [job for queued in jobs.values() for job in queued]
+        further += self._due_touches(stamp.at)
+        answers: dict[int, Any] = {}
+        if operations:
+            told = await self._store.apply([*operations, *further], atomic=atomic)
+            answers = dict(zip(good, told[: len(operations)], strict=True))
         results: list[Remembered | Failed] = []
         for index in range(len(items)):
             failure = drafts[index]
             if isinstance(failure, MemoryRecord):
-                results.append(self._told(index, good[index], answers[index], index in pending))
+                results.append(self._told(index, good[index], answers[index], bool(jobs[index])))
             else:
                 results.append(Failed(index, failure))
         batch = Batch(tuple(results))
@@ -120,26 +126,6 @@ class Remembering(Core):
             vectors.update(zip(bare, made, strict=True))
         return vectors
 
-    async def _apply_with_jobs(
-        self,
-        operations: list[Operation],
-        good: Mapping[int, MemoryRecord],
-        pending: set[int],
-        stamp: Stamp,
-        *,
-        atomic: bool,
-    ) -> dict[int, Any]:
-        """Write the memories, the jobs that they need and the reads that are due."""
-        further: list[Operation] = [
-            Enqueue(stamp.at, EMBED_JOB, {"version": 1}, good[index].place, good[index].id)
-            for index in sorted(pending)
-        ]
-        further += self._due_touches(stamp.at)
-        if not operations:
-            return {}
-        answers = await self._store.apply([*operations, *further], atomic=atomic)
-        return dict(zip(good, answers[: len(operations)], strict=True))
-
     def _due_touches(self, at: int) -> list[Operation]:
         if len(self._touched) < TOUCH_AT:
             return []
@@ -167,14 +153,18 @@ class Remembering(Core):
         if not fields:
             raise ValidationError("nothing to change: name at least one field", field="fields")
         changes = check_fields(fields)
-        entry = None
+        entry, later = None, list[Operation]()
+        now = self._clock.now()
         if "text" in changes:
             made = await self._embed([changes["text"]], "passage")
             entry = self._entry(changes["text"], None if made is None else made[0])
-        expect = {} if if_version is None else {"version": if_version}
+            later = self._embedding_job(id, scope.home, entry, now)
+        expect: dict[str, Any] = {}
+        if if_version is not None:
+            expect["version"] = whole(if_version, 0, INTEGER_MAX, field="if_version")
         stamp = self._stamp("update", because)
         alter = Alter(stamp, id, (scope.home,), changes, expect, entry)
-        return (await self._store.apply([alter]))[0]
+        return (await self._store.apply([alter, *later]))[0]
 
     async def correct(self, scope: Scope, id: str, new: NewMemory, because: Because) -> Remembered:
         """Supersede a memory: the old one stays, closed and linked to the new one.
@@ -196,20 +186,28 @@ class Remembering(Core):
         vectors = await self._vectors([new], {0: record})
         closing = {
             "status": Status.SUPERSEDED.value,
-            "valid_to": max(since, old.begins) if since >= old.begins else old.begins,
+            "valid_to": max(since, old.begins),
             "superseded_by": record.id,
         }
         where = (scope.home,)
         salts = [self._entropy.bytes(SALT_BYTES) for _ in range(3)]
         entry = self._entry(record.text, vectors.get(0))
+        later = self._embedding_job(record.id, record.place, entry, stamp.at)
         await self._store.apply(
             [
                 Alter(replace_salt(stamp, salts[0]), id, where, closing, {"status": "active"}),
                 Remember(replace_salt(stamp, salts[1]), record, entry),
                 SetLink(replace_salt(stamp, salts[2]), record.id, id, "supersedes", 1.0, where),
+                *later,
             ]
         )
-        return Remembered(record, "stored", self._store.durability)
+        return Remembered(record, "stored", self._store.durability, bool(later))
+
+    def _embedding_job(self, id: str, place: Place, entry: Entry, at: int) -> list[Operation]:
+        """The job that a text needs when the embedder did not answer."""
+        if self._embedder is None or entry.vector is not None:
+            return []
+        return [Enqueue(at, EMBED_JOB, {}, place, id)]
 
     async def catch_up(self, limit: int) -> int:
         """Give vectors to memories that were stored while the embedder did not answer."""

@@ -103,12 +103,13 @@ def _amend(tables: Tables, stamp: operations.Stamp, number: int, **changes: Any)
 def _drop_rows(
     tables: Tables, op: operations.Erase, doomed: Set[int], counts: dict[str, int]
 ) -> None:
+    ids = {_id(tables, number) for number in doomed}
+    _empty_events(tables, {n for n, one in tables.events.items() if _tells_of(one, doomed, ids)})
+    # The event of the erasure itself stays: who, when and why, as the caller put it.
     for number in sorted(doomed):
         record = tables.memories[number].record
         place = tables.place(record.place)
         tables.event(op.stamp, place, "memory", number, version=record.version + 1)
-    ids = {_id(tables, number) for number in doomed}
-    _empty_events(tables, {n for n, one in tables.events.items() if _tells_of(one, doomed, ids)})
     rows = [tables.memories[number] for number in doomed]
     counts["accesses"] = sum(row.record.access_count > 0 for row in rows)
     counts["vectors"] = sum(len(row.vectors) for row in rows)

@@ -1,15 +1,12 @@
 """Reading the tables: views, listings, neighbours and history. Answers share nothing with them."""
 
-import base64
 import copy
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from typing import Any
 
-from recollect.domain import times
-from recollect.domain.errors import InvalidCursor
+from recollect.domain import cursors, times
 from recollect.domain.filters import matches
 from recollect.domain.queries import EventQuery, Scan, View
 from recollect.domain.records import (
@@ -145,14 +142,15 @@ def scan(tables: Tables, scan: Scan) -> Page[MemoryRecord]:
     everything = [*shown_versions(tables, scan.view).items(), *shown(tables, scan.view).items()]
     ranks = ((_rank(scan, _sort_value(scan, one), n), n, one) for n, one in everything)
     ranked = sorted(ranks, key=itemgetter(0))
-    if scan.cursor is not None:
-        border = _rank(scan, *_read_cursor(scan, scan.cursor))
+    after = cursors.read(scan)
+    if after is not None:
+        border = _rank(scan, *after)
         ranked = [one for one in ranked if one[0] > border]
     page = ranked[: scan.limit]
     cursor = None
     if len(ranked) > scan.limit and page:
         _, number, record = page[-1]
-        cursor = _write_cursor(scan, _sort_value(scan, record), number)
+        cursor = cursors.write(scan, _sort_value(scan, record), number)
     return Page(tuple(handed_out(record) for _, _, record in page), cursor)
 
 
@@ -167,23 +165,6 @@ def _sort_value(scan: Scan, record: MemoryRecord) -> float | None:
         return 0  # the order of writing, which the number of the row tells
     value = getattr(record, scan.sort)
     return times.to_micros(value) if scan.sort in ("updated_at", "occurred_at") and value else value
-
-
-def _write_cursor(scan: Scan, value: float | None, number: int) -> str:
-    line = json.dumps([scan.sort, scan.descending, value, number])
-    return base64.urlsafe_b64encode(line.encode()).decode().rstrip("=")
-
-
-def _read_cursor(scan: Scan, cursor: str) -> tuple[float | None, int]:
-    try:
-        line = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
-        sort, descending, value, number = json.loads(line)
-    except (ValueError, TypeError) as exc:
-        raise InvalidCursor(f"not a cursor of this listing: {cursor[:40]!r}") from exc
-    well_formed = isinstance(number, int) and isinstance(value, int | float | None)
-    if (sort, descending) != (scan.sort, scan.descending) or not well_formed:
-        raise InvalidCursor("the cursor belongs to a listing with another order; start again")
-    return value, number
 
 
 # -- what surrounds memories -----------------------------------------------------------------------

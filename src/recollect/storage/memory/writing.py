@@ -134,6 +134,8 @@ def alter(tables: Tables, op: operations.Alter) -> MemoryRecord:
             error = VersionMismatch if name == "version" else ConflictError
             raise error(f"{op.id}: {name} is {getattr(old, name)!r}, not {value!r}; read it again")
     changes = copy.deepcopy(dict(op.changes))
+    if pack(replace(old, **changes)) == pack(old):
+        return old
     at = times.show(op.stamp.at)
     new = replace(old, **changes, updated_at=at, version=old.version + 1)
     if new.parent != old.parent:
@@ -268,9 +270,11 @@ def touch(tables: Tables, op: operations.Touch) -> None:
             tables.memories[number] = replace(row, record=read)
 
 
-def enqueue(tables: Tables, op: operations.Enqueue) -> int:
-    """Queue a job."""
-    row = None if op.memory is None else tables.find(op.memory, (op.place,))[0]
+def enqueue(tables: Tables, op: operations.Enqueue) -> int | None:
+    """Queue a job; none for a memory that is not there (its write was a repetition)."""
+    row = None if op.memory is None else tables.row_of.get(op.memory)
+    if op.memory is not None and (row is None or tables.memories[row].record.place != op.place):
+        return None
     tables.place(op.place)
     number = tables.next("job")
     run_at = op.at if op.run_at is None else op.run_at

@@ -109,11 +109,10 @@ def _amend(tx: Transaction, stamp: operations.Stamp, row: int, **changes: Any) -
 
 def _drop_rows(tx: Transaction, op: operations.Erase, counts: dict[str, int]) -> None:
     tx.run("erase_event_details")
+    tx.run("erase_event_targets")
+    # The event of the erasure itself stays: who, when and why, as the caller put it.
     for place, row, version in _doomed_versions(tx):
         tx.event(op.stamp, place, "memory", row, version=version)
-    # The events of this very erasure say nothing more than that it took place.
-    tx.run("erase_event_details")
-    tx.run("erase_event_targets")
     for place, listed in tx.query("doomed_by_place"):
         sealing.drop_rows(tx.connection, place, json.loads(listed))
     for table in _HANGING:
@@ -151,7 +150,6 @@ def _erase_places(
             name = table.removeprefix("place_")
             counts[name] = counts.get(name, 0) + tx.connection.changes()
         tx.event(op.stamp, number, "place", number)
-        tx.run("empty_events", number, "place")
         tx.run("delete_place", number)
         tx.place_numbers.pop(place, None)
         if place.kind is PlaceKind.USER:

@@ -181,10 +181,6 @@ SELECT after, salt FROM events WHERE about = ? AND what = ? ORDER BY seq DESC LI
 -- name: last_event
 SELECT seq, salt, before, after FROM events WHERE about = ? AND what = ? ORDER BY seq DESC LIMIT 1;
 
--- name: empty_events
--- What an erasure leaves of a thing's events: the fact that something happened.
-UPDATE events SET salt = NULL, detail = NULL WHERE about = ? AND what = ?;
-
 -- name: unsealed_events
 SELECT seq, id, at, place, action, what, about, version, before, after, detail_digest FROM events
 WHERE seq > ? AND seq <= ? ORDER BY seq;

@@ -274,6 +274,9 @@ def alter(tx: Transaction, op: operations.Alter) -> MemoryRecord:
         if getattr(old, name) != value:
             error = VersionMismatch if name == "version" else ConflictError
             raise error(f"{op.id}: {name} is {getattr(old, name)!r}, not {value!r}; read it again")
+    packed_old = pack(old)
+    if pack(replace(old, **dict(op.changes))) == packed_old:
+        return old
     place = tx.place(old.place)
     at = times.show(op.stamp.at)
     new = replace(old, **dict(op.changes), updated_at=at, version=old.version + 1)
@@ -281,7 +284,7 @@ def alter(tx: Transaction, op: operations.Alter) -> MemoryRecord:
         _require_parent(tx, new.id, new.parent, new.place)
     if new.item_key is not None and (new.item_key, new.kind) != (old.item_key, old.kind):
         _require_free_key(tx, place, new, row)
-    packed_old, packed_new = pack(old), pack(new)
+    packed_new = pack(new)
     _keep_version(tx, place, row, old, packed_old, op.stamp.at)
     tx.run("update_memory", *packed_new, row)
     if op.entry is not None:
@@ -460,9 +463,14 @@ def touch(tx: Transaction, op: operations.Touch) -> None:
         tx.run("touch", id, count, op.at)
 
 
-def enqueue(tx: Transaction, op: operations.Enqueue) -> int:
-    """Queue a job."""
-    row = None if op.memory is None else _find(tx, op.memory, (op.place,))[0]
+def enqueue(tx: Transaction, op: operations.Enqueue) -> int | None:
+    """Queue a job; none for a memory that is not there (its write was a repetition)."""
+    row: int | None = None
+    if op.memory is not None:
+        found = tx.first("memory_by_id", op.memory)
+        if found is None or found[1] != tx.place(op.place):
+            return None
+        row = found[0]
     run_at = op.at if op.run_at is None else op.run_at
     payload = compact(op.payload)
     total = digests.checksum(op.kind, row, payload, run_at)

@@ -195,7 +195,13 @@ class WritingContract(OnWorkbench):
         other = bench.remember("e", kind="area", item_key="l")
         with pytest.raises(ConflictError, match=first.id):
             bench.do(Alter(bench.stamp(), other.id, (ANA,), {"item_key": "k"}))
-        assert bench.do(Alter(bench.stamp(), first.id, (ANA,), {"item_key": "k"})).version == 2
+
+    def test_what_changes_nothing_leaves_no_trace(self, bench: Workbench) -> None:
+        stored = bench.remember("a", kind="area", item_key="k", metadata={"n": 1})
+        same = {"item_key": "k", "text": "a", "metadata": {"n": 1}}
+        assert bench.do(Alter(bench.stamp(), stored.id, (ANA,), same)) == stored
+        other = bench.do(Alter(bench.stamp(), stored.id, (ANA,), {"metadata": {"n": True}}))
+        assert other.version == 2
 
     def test_changing_fields_makes_a_new_version(self, bench: Workbench) -> None:
         old = bench.remember("text", importance=0.1, metadata={"a": 1})
