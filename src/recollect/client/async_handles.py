@@ -49,10 +49,14 @@ class AsyncConversation:
         return None
 
     async def open(self) -> SessionRecord:
-        """Begin the conversation or come back to it; done by the first message as well."""
-        if self._record is None:
+        """Begin the conversation or come back to it; done by the first message as well.
+
+        NotFound once it has expired.
+        """
+        if self._record is None or self._record.expires_at is not None:
             record = await self._backend.open_session(self._scope, *self._asked)
             self._scope = self._scope.narrowed(session=record.id)
+            self._asked = (record.id, *self._asked[1:])
             self._record = record
         return self._record
 

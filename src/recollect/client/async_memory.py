@@ -21,7 +21,7 @@ from recollect.client.files import read_lines, write_lines
 from recollect.client.opening import open_backend
 from recollect.domain.drafts import Fields, Moment
 from recollect.domain.errors import ValidationError
-from recollect.domain.limits import BATCH_ITEMS_MAX
+from recollect.domain.limits import BATCH_ITEMS_MAX, share
 from recollect.domain.recall import Recall
 from recollect.domain.records import (
     Batch,
@@ -243,9 +243,7 @@ class AsyncMemory:
 
         >>> ana.list(kind="fact", limit=20)
         """
-        if order not in ("asc", "desc"):
-            raise ValidationError(f"order must be asc or desc, not {order!r:.80}", field="order")
-        listing = Listing(limit, sort, order == "desc", cursor, selection(chosen))
+        listing = Listing(limit, sort, _descending(order), cursor, selection(chosen))
         return await self._backend.list(self._scope, listing)
 
     async def count(self, **chosen: Unpack[Chosen]) -> int:
@@ -288,7 +286,8 @@ class AsyncMemory:
         >>> ana.link(cause, effect, kind="caused", strength=0.8)
         """
         ends = (memory_id(source), memory_id(target))
-        return await self._backend.link(self._scope, *ends, kind, strength)
+        weight = share(strength, field="strength")  # not None, which would take the link away
+        return await self._backend.link(self._scope, *ends, kind, weight)
 
     async def unlink(self, source: Which, target: Which, *, kind: str = "related") -> None:
         """Take a link away."""
@@ -304,9 +303,21 @@ class AsyncMemory:
         """Memories that links lead to, in either direction, nearest and strongest first."""
         return await self._backend.related(self._scope, memory_id(id), depth=depth, kind=kind)
 
-    async def children(self, id: Which) -> Sequence[MemoryRecord]:
-        """The memories that name this one as their parent."""
-        return await self._backend.children(self._scope, memory_id(id))
+    async def children(
+        self,
+        id: Which,
+        *,
+        limit: int | None = None,
+        sort: str = "created_at",
+        order: str = "asc",
+    ) -> Sequence[MemoryRecord]:
+        """The memories that name this one as their parent, whatever their status, oldest first.
+
+        `limit`, `sort` and `order` are those of `list`.
+        """
+        return await self._backend.children(
+            self._scope, memory_id(id), limit=limit, sort=sort, descending=_descending(order)
+        )
 
     async def tree(self, id: Which, *, depth: int = 3) -> Tree:
         """A memory and what hangs below it."""
@@ -422,3 +433,9 @@ class AsyncMemory:
 
 def _silent(doing: str, done: int, total: int | None) -> None:
     """Progress that nobody wants to see."""
+
+
+def _descending(order: str) -> bool:
+    if order not in ("asc", "desc"):
+        raise ValidationError(f"order must be asc or desc, not {order!r:.80}", field="order")
+    return order == "desc"

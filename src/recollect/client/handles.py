@@ -36,7 +36,10 @@ class Conversation:
         return None
 
     def open(self) -> SessionRecord:
-        """Begin the conversation or come back to it; done by the first message as well."""
+        """Begin the conversation or come back to it; done by the first message as well.
+
+        NotFound once it has expired.
+        """
         return self._runner.run(self._inner.open())
 
     def add(

@@ -267,9 +267,14 @@ class Memory:
         """Memories that links lead to, in either direction, nearest and strongest first."""
         return self._runner.run(self._inner.related(id, depth=depth, kind=kind))
 
-    def children(self, id: Which) -> Sequence[MemoryRecord]:
-        """The memories that name this one as their parent."""
-        return self._runner.run(self._inner.children(id))
+    def children(
+        self, id: Which, *, limit: int | None = None, sort: str = "created_at", order: str = "asc"
+    ) -> Sequence[MemoryRecord]:
+        """The memories that name this one as their parent, whatever their status, oldest first.
+
+        `limit`, `sort` and `order` are those of `list`.
+        """
+        return self._runner.run(self._inner.children(id, limit=limit, sort=sort, order=order))
 
     def tree(self, id: Which, *, depth: int = 3) -> Tree:
         """A memory and what hangs below it."""

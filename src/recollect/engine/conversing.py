@@ -42,9 +42,12 @@ class Conversing(Core):
         until = None if expires_at is None else times.parse(expires_at, field="expires_at")
         name = self._new_id(ids.SESSION) if id is None else check_name(id, field="session")
         place = scope.narrowed(session=name).home
+        now = self._clock.now()
+        if until is not None and until <= now and await self._store.session(place, name) is None:
+            raise ValidationError("expires_at has passed already", field="expires_at")
         op = OpenSession(self._stamp("session", NOBODY), place, name, kind, data, until)
         session: SessionRecord = (await self._store.apply([op]))[0]
-        if session.expires_at is not None and session.expires_at <= times.show(self._clock.now()):
+        if session.expires_at is not None and session.expires_at <= times.show(now):
             raise NotFound(f"the session {name!r} expired at {times.iso(session.expires_at)}")
         return session
 

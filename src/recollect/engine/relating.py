@@ -1,6 +1,7 @@
 """Reading and relating memories: listings, links, trees, groups."""
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 from recollect.domain import ids
 from recollect.domain.drafts import check_text
@@ -43,10 +44,7 @@ class Relating(Core):
 
     async def list(self, scope: Scope, listing: Listing) -> Page[MemoryRecord]:
         """One page of a listing."""
-        if listing.sort not in SORTS:
-            raise ValidationError(
-                f"cannot sort by {listing.sort!r:.80}; known: {', '.join(SORTS)}", field="sort"
-            )
+        _check_sort(listing.sort)
         scan = Scan(
             view=self._view(scope, listing.selection),
             limit=whole(listing.limit, 1, LIST_LIMIT_MAX, field="limit"),
@@ -103,10 +101,16 @@ class Relating(Core):
                 break
         return reached
 
-    async def children(self, scope: Scope, id: str) -> Sequence[MemoryRecord]:
-        """Direct children, in order of writing."""
+    async def children(
+        self, scope: Scope, id: str, *, limit: int | None, sort: str, descending: bool
+    ) -> Sequence[MemoryRecord]:
+        """Direct children, sorted as a listing is: all of them, or the first few."""
+        _check_sort(sort)
+        if limit is not None:
+            whole(limit, 1, LIST_LIMIT_MAX, field="limit")
         await self._one(scope, id)
-        return await self._store.children([id], scope.places)
+        found = await self._store.children([id], scope.places)
+        return _sorted(found, sort, descending=descending)[:limit]
 
     async def tree(self, scope: Scope, id: str, depth: int) -> Tree:
         """A memory and what hangs below it, a level at a time."""
@@ -146,6 +150,26 @@ class Relating(Core):
     async def members(self, scope: Scope, group: str) -> Sequence[MemoryRecord]:
         """The memories of a group, in the order they were added."""
         return await self._store.members(scope.home, group)
+
+
+def _check_sort(sort: str) -> None:
+    if sort not in SORTS:
+        raise ValidationError(
+            f"cannot sort by {sort!r:.80}; known: {', '.join(SORTS)}", field="sort"
+        )
+
+
+def _sorted(
+    written: Sequence[MemoryRecord], sort: str, *, descending: bool
+) -> Sequence[MemoryRecord]:
+    """Records in order of writing as a listing sorts them: those without a value last."""
+    records = written[::-1] if descending else written
+    if sort == "created_at":
+        return records
+    value = attrgetter(sort)
+    known = [record for record in records if value(record) is not None]
+    known.sort(key=value, reverse=descending)
+    return [*known, *(record for record in records if value(record) is None)]
 
 
 def _grown(record: MemoryRecord, below: dict[str, list[MemoryRecord]]) -> Tree:

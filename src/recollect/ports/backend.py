@@ -108,8 +108,10 @@ class Backend(Protocol):
         """Memories that links lead to."""
         ...
 
-    async def children(self, scope: Scope, id: str) -> Sequence[MemoryRecord]:
-        """Direct children."""
+    async def children(
+        self, scope: Scope, id: str, *, limit: int | None, sort: str, descending: bool
+    ) -> Sequence[MemoryRecord]:
+        """Direct children, all of them or the first few."""
         ...
 
     async def tree(self, scope: Scope, id: str, depth: int) -> Tree:
