@@ -1,10 +1,10 @@
 """What callers write, as the values that backends understand."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
 from recollect.domain.drafts import Moment
-from recollect.domain.errors import ValidationError
+from recollect.domain.errors import ValidationError, shown
 from recollect.domain.ids import MEMORY, require
 from recollect.domain.requests import NewMemory, Selection
 
@@ -29,12 +29,19 @@ def memory_id(which: Which) -> str:
     return require(which, MEMORY, field="id")
 
 
+def listed(values: object, field: str) -> list[Any]:
+    """Many of something; one text is not many."""
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise ValidationError(f"{field} must be a list, not {shown(values)}", field=field)
+    return list(values)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+
+
 def draft(item: str | Mapping[str, Any]) -> NewMemory:
     """An item of a batch: a text, or a mapping of a text and whatever else is known."""
     if isinstance(item, str):
         return NewMemory(item)
     if not isinstance(item, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ValidationError(f"an item is a text or a mapping, not {item!r:.80}", field="items")
+        raise ValidationError(f"an item is a text or a mapping, not {shown(item)}", field="items")
     fields = {name: value for name, value in item.items() if name not in ("text", "key", "vector")}
     return NewMemory(item.get("text", ""), fields, item.get("key"), item.get("vector"))
 
@@ -46,7 +53,7 @@ def selection(chosen: Chosen) -> Selection:
     if kind is not None:
         parts.append({"kind": kind})
     if tags is not None:
-        parts += [{"tags": {"contains": tag}} for tag in tags]
+        parts += [{"tags": {"contains": tag}} for tag in listed(tags, "tags")]
     joined = None if not parts else parts[0] if len(parts) == 1 else {"and": parts}
     status = chosen.get("status")
     statuses = [status] if isinstance(status, str) else status

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, Unpack
 
-from recollect.client.asking import Which, draft, memory_id
+from recollect.client.asking import Which, draft, listed, memory_id
 from recollect.domain.drafts import MessageFields, Moment, message_fields
 from recollect.domain.recall import Recall
 from recollect.domain.records import (
@@ -83,7 +83,7 @@ class AsyncConversation:
         """Add messages in one transaction; each a mapping with `role`, `text` and more."""
         await self.open()
         drafts: list[NewMemory] = []
-        for message in messages:
+        for message in listed(messages, "messages"):
             item = draft(message)
             rest = {name: value for name, value in item.fields.items() if name != "role"}
             fields = message_fields(item.fields.get("role"), rest)

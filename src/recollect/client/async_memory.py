@@ -10,17 +10,17 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, Unpack
 
-from recollect.client.asking import Chosen, Filter, Which, draft, memory_id, selection
+from recollect.client.asking import Chosen, Filter, Which, draft, listed, memory_id, selection
 from recollect.client.async_handles import (
     AsyncConversation,
     AsyncGrouping,
     AsyncItems,
     AsyncProfileCategory,
 )
-from recollect.client.files import read_lines, write_lines
+from recollect.client.files import checked_path, read_lines, write_lines
 from recollect.client.opening import open_backend
 from recollect.domain.drafts import Fields, Moment
-from recollect.domain.errors import ValidationError
+from recollect.domain.errors import ValidationError, shown
 from recollect.domain.limits import BATCH_ITEMS_MAX, share
 from recollect.domain.recall import Recall
 from recollect.domain.records import (
@@ -47,7 +47,7 @@ from recollect.domain.requests import (
     Question,
     Selection,
 )
-from recollect.domain.scopes import Scope
+from recollect.domain.scopes import Scope, check_name
 from recollect.ports.backend import Backend
 from recollect.ports.store import Progress
 
@@ -138,7 +138,7 @@ class AsyncMemory:
         >>> ana.remember_many(["I like tea.", {"text": "I avoid peanuts.", "kind": "preference"}])
         """
         because = Because(actor, reason)
-        drafts = [draft(item) for item in items]
+        drafts = [draft(item) for item in listed(items, "items")]
         return await self._backend.remember_many(self._scope, drafts, because, atomic=atomic)
 
     async def update(
@@ -226,7 +226,9 @@ class AsyncMemory:
 
     async def get_many(self, ids: Sequence[Which]) -> Sequence[MemoryRecord]:
         """Those of the memories that exist in this scope, in the order asked for."""
-        return await self._backend.get_many(self._scope, [memory_id(id) for id in ids])
+        return await self._backend.get_many(
+            self._scope, [memory_id(id) for id in listed(ids, "ids")]
+        )
 
     async def list(
         self,
@@ -372,6 +374,8 @@ class AsyncMemory:
 
     async def merge_users(self, origin: str, destination: str) -> Mapping[str, int]:
         """Move everything of one user to another, for instance after a sign-in."""
+        for field, name in (("origin", origin), ("destination", destination)):
+            check_name(name, field=field)
         there = self._scope.narrowed(user=destination, space=None)
         here = self._scope.narrowed(user=origin, space=None)
         return await self._backend.merge_users(there, here, Because())
@@ -414,7 +418,7 @@ class AsyncMemory:
 
     async def backup(self, path: str, *, progress: Progress | None = None) -> None:
         """Write a consistent copy of the store, and its checksum beside it."""
-        await self._backend.backup(path, progress or _silent)
+        await self._backend.backup(str(checked_path(path)), progress or _silent)
 
     async def verify(
         self, *, repair: bool = False, progress: Progress | None = None
@@ -437,5 +441,5 @@ def _silent(doing: str, done: int, total: int | None) -> None:
 
 def _descending(order: str) -> bool:
     if order not in ("asc", "desc"):
-        raise ValidationError(f"order must be asc or desc, not {order!r:.80}", field="order")
+        raise ValidationError(f"order must be asc or desc, not {shown(order)}", field="order")
     return order == "desc"

@@ -2,19 +2,35 @@
 
 import json
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
+from os import PathLike
 from pathlib import Path
 
-from recollect.domain.errors import StorageUnavailable, ValidationError
+from recollect.domain.errors import StorageUnavailable, ValidationError, shown
+from recollect.domain.limits import at_most
 from recollect.domain.records import JsonObject
+from recollect.domain.scopes import check_characters
 from recollect.ports.store import Progress
 
+PATH_CHARS_MAX = 4096
 LINE_BYTES_MAX = 8 * 1024 * 1024
 TOLD_EVERY = 500  #: lines between two words of progress
 
 
+def checked_path(path: object) -> Path:
+    """A path that the operating system can be asked about."""
+    known = isinstance(path, str | PathLike)
+    text = str(path) if known else ""  # pyright: ignore[reportUnknownArgumentType]
+    if not text.strip() or not Path(text).name:
+        raise ValidationError(f"the path must name a file, not {shown(path)}", field="path")
+    check_characters(text, field="path")
+    at_most(len(text), PATH_CHARS_MAX, name="PATH_CHARS_MAX", field="path")
+    return Path(text)
+
+
 async def write_lines(path: str, lines: AsyncIterator[JsonObject], progress: Progress) -> int:
     """Write all lines, or leave no file; how many there were."""
-    target = Path(path)
+    target = checked_path(path)
     partial = target.with_name(target.name + ".partial")
     count = 0
     try:
@@ -29,7 +45,8 @@ async def write_lines(path: str, lines: AsyncIterator[JsonObject], progress: Pro
     except OSError as exc:
         raise StorageUnavailable(f"could not write {path}: {exc.strerror}") from exc
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
     return count
 
 
@@ -37,7 +54,7 @@ def read_lines(path: str, batch: int) -> Iterator[list[JsonObject]]:
     """The lines of a file in batches; what is not a JSON object is named with its number."""
     waiting: list[JsonObject] = []
     try:
-        with Path(path).open(encoding="utf-8") as stream:
+        with checked_path(path).open(encoding="utf-8") as stream:
             number = 0
             while line := stream.readline(LINE_BYTES_MAX):
                 number += 1

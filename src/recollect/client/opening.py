@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
+from recollect.client.files import checked_path
 from recollect.client.runner import off_loop
-from recollect.domain.errors import ValidationError
+from recollect.domain.errors import ValidationError, shown
 from recollect.domain.scopes import Scope
 
 if TYPE_CHECKING:
@@ -16,7 +17,11 @@ def open_backend(url: object, *, threaded: bool, **options: Any) -> "tuple[Backe
     What is not said comes from the settings, which are looked for only now as well.
     """
     if url is not None and not (isinstance(url, str) and url.strip()):
-        raise ValidationError(f"the path or URL of the memory is missing: {url!r}", field="url")
+        raise ValidationError(
+            f"the path or URL of the memory is missing: {shown(url)}", field="url"
+        )
+    if url is not None:
+        checked_path(url)
     from recollect import wiring
     from recollect.settings import load
 

@@ -11,7 +11,7 @@ from datetime import date, datetime
 from typing import Any, TypedDict
 
 from recollect.domain import ids, times
-from recollect.domain.errors import ValidationError
+from recollect.domain.errors import ValidationError, shown
 from recollect.domain.limits import (
     DIMENSIONS_MAX,
     INTEGER_MAX,
@@ -110,7 +110,9 @@ def _check_json_value(value: object, field: str, depth: int) -> None:
     if isinstance(value, Mapping):
         for key, below in value.items():
             if not isinstance(key, str):
-                raise ValidationError(f"{field} has a key that is no text: {key!r}", field=field)
+                raise ValidationError(
+                    f"{field} has a key that is no text: {shown(key)}", field=field
+                )
             check_characters(key, field=field)
             _check_json_value(below, field, depth + 1)
     elif isinstance(value, list | tuple):
@@ -133,7 +135,7 @@ def _one_of(value: object, allowed: type[Tier | Status | Source | Trust], field:
     names = [member.value for member in allowed]
     if value not in names:
         raise ValidationError(
-            f"{field} must be one of {', '.join(names)}, not {value!r:.80}", field=field
+            f"{field} must be one of {', '.join(names)}, not {shown(value)}", field=field
         )
     return str(value)
 
@@ -150,7 +152,7 @@ def _item_key(value: object, field: str) -> str:
 
 def _tags(value: object, field: str) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Sequence | set | frozenset):
-        raise ValidationError(f"{field} must be a list of texts, not {value!r:.80}", field=field)
+        raise ValidationError(f"{field} must be a list of texts, not {shown(value)}", field=field)
     at_most(len(value), TAGS_MAX, name="TAGS_MAX", field=field)
     return tuple(dict.fromkeys(check_name(tag, field=field) for tag in value))
 
@@ -227,7 +229,7 @@ def check_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
 def _unknown(name: str) -> str:
     if name in _FIXED:
         return f"{name} cannot be changed: it is {_FIXED[name]}"
-    return f"unknown field {name!r:.80}; known: {', '.join(_CHECKS)}"
+    return f"unknown field {shown(name)}; known: {', '.join(_CHECKS)}"
 
 
 def _check_order(fields: Mapping[str, Any]) -> None:

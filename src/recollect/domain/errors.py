@@ -29,6 +29,14 @@ and what to do.
 from typing import ClassVar
 
 
+def shown(value: object) -> str:
+    """A value as messages quote it: short, and safe whatever it is."""
+    try:
+        return f"{value!r:.80}"
+    except (ValueError, RecursionError):  # endless integers, endless nesting
+        return f"a {type(value).__name__} too large to show"
+
+
 class RecollectError(Exception):
     """Anything that Recollect reports as an error."""
 

@@ -14,8 +14,14 @@ from operator import ge, gt, le, lt
 from typing import Any
 
 from recollect.domain import times
-from recollect.domain.errors import UnknownFilter, ValidationError
-from recollect.domain.limits import FILTER_DEPTH_MAX, FILTER_NODES_MAX, INTEGER_MAX
+from recollect.domain.errors import UnknownFilter, ValidationError, shown
+from recollect.domain.limits import (
+    FILTER_DEPTH_MAX,
+    FILTER_NODES_MAX,
+    FILTER_VALUES_MAX,
+    INTEGER_MAX,
+    at_most,
+)
 from recollect.domain.records import MemoryRecord
 from recollect.domain.scopes import check_characters
 
@@ -106,12 +112,23 @@ def parse(raw: Mapping[Any, Any] | None) -> Filter | None:
     if raw is None:
         return None
     budget = [FILTER_NODES_MAX]
-    return _parse(raw, 1, budget)
+    parsed = _parse(raw, 1, budget)
+    at_most(_listed(parsed), FILTER_VALUES_MAX, name="FILTER_VALUES_MAX", field="filter")
+    return parsed
+
+
+def _listed(condition: Filter) -> int:
+    """How many values the lists of a filter name."""
+    if isinstance(condition, All | AnyOf):
+        return sum(map(_listed, condition.parts))
+    if isinstance(condition, Not):
+        return _listed(condition.part)
+    return len(condition.value) if isinstance(condition.value, tuple) else 0
 
 
 def _parse(raw: object, depth: int, budget: list[int]) -> Filter:
     if not isinstance(raw, Mapping):
-        raise ValidationError(f"a filter must be a mapping, not {raw!r:.80}", field="filter")
+        raise ValidationError(f"a filter must be a mapping, not {shown(raw)}", field="filter")
     if not raw:
         raise ValidationError("the filter is empty; leave it out to mean no filter", field="filter")
     if depth > FILTER_DEPTH_MAX:
@@ -132,7 +149,7 @@ def _parse(raw: object, depth: int, budget: list[int]) -> Filter:
 
 def _join(name: str, value: object, depth: int, budget: list[int]) -> Filter:
     if not isinstance(value, Sequence) or isinstance(value, str) or not value:
-        raise ValidationError(f'"{name}" takes a list of filters, not {value!r:.80}', field=name)
+        raise ValidationError(f'"{name}" takes a list of filters, not {shown(value)}', field=name)
     parts = tuple(_parse(part, depth + 1, budget) for part in value)
     return All(parts) if name == "and" else AnyOf(parts)
 
@@ -147,7 +164,7 @@ def _conditions(name: object, value: object, budget: list[int]) -> list[Compare]
     for operator, operand in value.items():
         if operator not in OPERATORS:
             raise UnknownFilter(
-                f"unknown operator {operator!r} on {field}; known: {', '.join(OPERATORS)}",
+                f"unknown operator {shown(operator)} on {field}; known: {', '.join(OPERATORS)}",
                 field=field,
             )
         budget[0] -= 1
@@ -163,16 +180,17 @@ def _conditions(name: object, value: object, budget: list[int]) -> list[Compare]
 
 def _target(name: object) -> tuple[str, tuple[str, ...]]:
     """A declared field, or a path: "metadata.a.b", or ("metadata", "key.with.dots")."""
-    parts = name if isinstance(name, tuple) else str(name).split(".")
-    if parts[0] == "metadata" and len(parts) > 1 and all(isinstance(p, str) for p in parts):
+    parts = name if isinstance(name, tuple) else name.split(".") if isinstance(name, str) else ()
+    texts = all(isinstance(part, str) for part in parts)
+    if len(parts) > 1 and parts[0] == "metadata" and texts:
         for part in parts:
             check_characters(part, field="metadata path")
-        return "metadata", tuple(parts[1:])
+        return "metadata", tuple(map(str, parts[1:]))
     if len(parts) == 1 and parts[0] in FIELDS:
         return parts[0], ()
     raise UnknownFilter(
-        f"unknown field {name!r:.80}; known: {', '.join(FIELDS)}, metadata.<path>",
-        field=str(name)[:80],
+        f"unknown field {shown(name)}; known: {', '.join(FIELDS)}, metadata.<path>",
+        field=shown(name),
     )
 
 
@@ -215,7 +233,7 @@ def _scalar(field: str, kind: str, value: object) -> Value:
         return value
     elif isinstance(value, bool | int | float):
         return value
-    raise ValidationError(f"{field} cannot be compared with {value!r:.80}", field=field)
+    raise ValidationError(f"{field} cannot be compared with {shown(value)}", field=field)
 
 
 def matches(condition: Filter, record: MemoryRecord) -> bool:

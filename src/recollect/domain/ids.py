@@ -6,7 +6,7 @@ one source rise strictly even within a millisecond and cannot be guessed.
 
 import re
 
-from recollect.domain.errors import ValidationError
+from recollect.domain.errors import ValidationError, shown
 
 MEMORY, EVENT, GROUP, SESSION, RECEIPT = "mem", "evt", "grp", "ses", "rcp"
 _RANDOM_BITS = 80
@@ -31,5 +31,5 @@ def require(value: object, prefix: str, *, field: str) -> str:
         or not candidate.startswith(prefix + "_")
         or not _SHAPE.match(candidate)
     ):
-        raise ValidationError(f"{field} is not a {prefix}_… id: {value!r:.80}", field=field)
+        raise ValidationError(f"{field} is not a {prefix}_… id: {shown(value)}", field=field)
     return candidate

@@ -6,7 +6,7 @@ through; categories that nobody declared have two.
 
 from dataclasses import dataclass
 
-from recollect.domain.errors import ValidationError
+from recollect.domain.errors import ValidationError, shown
 from recollect.domain.scopes import check_name
 
 
@@ -33,7 +33,8 @@ _OTHER = Category(("active", "archived"))
 
 def category(name: str) -> tuple[str, Category]:
     """A category by its name or plural, in the form that its items carry as their kind."""
-    singular = _PLURALS.get(name, check_name(name, field="category"))
+    check_name(name, field="category")
+    singular = _PLURALS.get(name, name)
     return singular, CATEGORIES.get(singular, _OTHER)
 
 
@@ -42,7 +43,7 @@ def check_stage(name: str, stage: str) -> str:
     singular, known = category(name)
     if stage not in known.stages:
         raise ValidationError(
-            f"the status of a {singular} is one of {', '.join(known.stages)}, not {stage!r:.80}",
+            f"the status of a {singular} is one of {', '.join(known.stages)}, not {shown(stage)}",
             field="status",
         )
     return stage

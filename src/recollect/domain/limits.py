@@ -1,6 +1,6 @@
 """Limits on everything that comes from outside, in one table. Errors name the constant."""
 
-from recollect.domain.errors import PayloadTooLarge, ValidationError
+from recollect.domain.errors import PayloadTooLarge, ValidationError, shown
 
 TEXT_BYTES_MAX = 1024 * 1024  #: UTF-8 bytes of one memory's text
 METADATA_BYTES_MAX = 64 * 1024  #: bytes of one memory's metadata, as JSON
@@ -14,6 +14,7 @@ KEY_CHARS_MAX = 100  #: characters of an item's key
 IDEMPOTENCY_KEY_CHARS_MAX = 256  #: characters of the key that makes a write safe to retry
 FILTER_DEPTH_MAX = 5  #: nested levels of a filter
 FILTER_NODES_MAX = 50  #: conditions of a filter
+FILTER_VALUES_MAX = 1000  #: values that the lists of a filter may name
 LINK_DEPTH_MAX = 5  #: steps from a memory to a related one
 TREE_DEPTH_MAX = 32  #: levels of children under one memory
 QUESTION_CHARS_MAX = 10_000  #: characters of a question
@@ -36,7 +37,7 @@ def share(value: object, *, field: str) -> float:
     """A number from 0 to 1; booleans and NaN are none."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise ValidationError(
-            f"{field} must be a number from 0 to 1, not {value!r:.80}", field=field
+            f"{field} must be a number from 0 to 1, not {shown(value)}", field=field
         )
     return float(value)
 
@@ -44,7 +45,9 @@ def share(value: object, *, field: str) -> float:
 def whole(value: object, low: int, high: int, *, field: str) -> int:
     """A whole number within bounds; booleans are not numbers here."""
     if not isinstance(value, int) or isinstance(value, bool):
-        raise ValidationError(f"{field} must be a whole number, not {value!r}", field=field)
+        raise ValidationError(f"{field} must be a whole number, not {shown(value)}", field=field)
     if not low <= value <= high:
-        raise ValidationError(f"{field} must be from {low} to {high}, not {value}", field=field)
+        raise ValidationError(
+            f"{field} must be from {low} to {high}, not {shown(value)}", field=field
+        )
     return value

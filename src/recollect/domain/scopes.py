@@ -8,7 +8,7 @@ written to exactly one place and read upwards from a scope.
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from recollect.domain.errors import ValidationError
+from recollect.domain.errors import ValidationError, shown
 from recollect.domain.limits import NAME_CHARS_MAX, at_most
 
 LOCAL_TENANT = "local"
@@ -73,7 +73,7 @@ class Scope:
             if field in ("shared", "only_session"):
                 if not isinstance(value, bool):
                     raise ValidationError(f"{field} must be True or False", field=field)
-            elif value is not None:
+            elif value is not None or field == "app":
                 check_name(value, field=field)
         return replace(self, **changes)  # type: ignore[arg-type]
 
@@ -81,7 +81,7 @@ class Scope:
 def check_name(value: object, *, field: str) -> str:
     """A name of a user, agent, session, kind, tag, group or category."""
     if not isinstance(value, str):
-        raise ValidationError(f"{field} must be a text, not {value!r:.80}", field=field)
+        raise ValidationError(f"{field} must be a text, not {shown(value)}", field=field)
     if not value.strip():
         raise ValidationError(f"{field} is empty; leave it out instead", field=field)
     at_most(len(value), NAME_CHARS_MAX, name="NAME_CHARS_MAX", field=field)

@@ -6,7 +6,7 @@ aware `datetime`. A time without a zone is read as UTC; a bare date means its fi
 
 from datetime import UTC, date, datetime, timedelta
 
-from recollect.domain.errors import ValidationError
+from recollect.domain.errors import ValidationError, shown
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -35,7 +35,8 @@ def parse(value: object, *, field: str) -> int:
         micros = (datetime(value.year, value.month, value.day, tzinfo=UTC) - EPOCH) // MICROSECOND
     else:
         raise ValidationError(
-            f"{field} must be a datetime, a date or an ISO 8601 text, not {value!r}", field=field
+            f"{field} must be a datetime, a date or an ISO 8601 text, not {shown(value)}",
+            field=field,
         )
     if not FIRST <= micros <= LAST:
         raise ValidationError(f"{field} is outside the years 1 to 9999: {value}", field=field)

@@ -8,10 +8,19 @@ from typing import Any
 
 from recollect.domain import times
 from recollect.domain.drafts import check_fields, check_json, check_text
-from recollect.domain.errors import ValidationError
-from recollect.domain.ids import MEMORY, require
+from recollect.domain.errors import ValidationError, shown
+from recollect.domain.ids import GROUP, MEMORY, require
 from recollect.domain.limits import METADATA_BYTES_MAX, PROFILE_BYTES_MAX, share
-from recollect.domain.operations import OpenSession, Operation, Remember, SetLink, WriteProfile
+from recollect.domain.operations import (
+    Alter,
+    OpenSession,
+    Operation,
+    Remember,
+    SetGroup,
+    SetLink,
+    SetMember,
+    WriteProfile,
+)
 from recollect.domain.records import JsonObject, MemoryRecord, Verification
 from recollect.domain.requests import Because
 from recollect.domain.scopes import Place, PlaceKind, Scope, check_name
@@ -53,15 +62,25 @@ class Carrying(Core):
             }
         for profile in await self._store.profiles(scope.home):
             yield {"type": "profile", "category": profile.category, "data": profile.data}
-        view, after = self._everything(scope), 0
-        while True:
-            listed = await self._store.entries(view, after, PAGE)
-            if not listed:
-                break
-            for _, record in listed:
-                yield {"type": "memory", **record.to_dict()}
-            for link in await self._store.links([r.id for _, r in listed], scope.places):
-                if any(record.id == link.source for _, record in listed):
+        seen: set[str] = set()
+        async for record in self._every_record(scope):
+            seen.add(record.id)
+            line = {"type": "memory", **record.to_dict()}
+            if record.parent not in seen:  # it comes later, and so does the line that says so
+                line["parent"] = None
+            yield line
+        async for line in self._export_relations(scope):
+            yield line
+
+    async def _export_relations(self, scope: Scope) -> AsyncIterator[JsonObject]:
+        """What refers to memories, behind all of them, so that an import finds both ends."""
+        earlier: set[str] = set()
+        async for record in self._every_record(scope):
+            if record.parent is not None and record.parent not in earlier:
+                yield {"type": "parent", "id": record.id, "parent": record.parent}
+            earlier.add(record.id)
+            for link in await self._store.links([record.id], scope.places):
+                if record.id == link.source:
                     yield {
                         "type": "link",
                         "source": link.source,
@@ -69,6 +88,17 @@ class Carrying(Core):
                         "kind": link.kind,
                         "strength": link.strength,
                     }
+        for group in await self._store.groups(scope.home):
+            yield {"type": "group", "name": group.name, "description": group.description}
+            for member in await self._store.members(scope.home, group.id):
+                yield {"type": "member", "group": group.name, "id": member.id}
+
+    async def _every_record(self, scope: Scope) -> AsyncIterator[MemoryRecord]:
+        """Every memory of a place in the order of writing."""
+        view, after = self._everything(scope), 0
+        while listed := await self._store.entries(view, after, PAGE):
+            for _, record in listed:
+                yield record
             after = listed[-1][0]
 
     async def import_lines(
@@ -80,7 +110,9 @@ class Carrying(Core):
         not come back.
         """
         stamp = self._stamp("import", because)
-        told = {"memories": 0, "links": 0, "profiles": 0, "sessions": 0, "known": 0, "erased": 0}
+        told = dict.fromkeys((*_COUNTED.values(), "known", "erased"), 0)
+        for line in lines:
+            _check_line(line)
         erased = await self._erased(scope, lines)
         known = await self._known(scope, lines)
         operations: list[Operation] = []
@@ -96,7 +128,7 @@ class Carrying(Core):
             made = self._operation(salted, target, line)
             if made is not None:
                 operations.append(made)
-                told[f"{line['type']}s" if line["type"] != "memory" else "memories"] += 1
+                told[_COUNTED[line["type"]]] += 1
         await self._embed_all(operations)
         if operations:
             await self._store.apply(_in_order(operations))
@@ -107,7 +139,7 @@ class Carrying(Core):
         kind = line.get("type")
         if kind == FORMAT:
             if line.get("version") != FORMAT_VERSION:
-                raise ValidationError(f"unknown export version {line.get('version')!r}")
+                raise ValidationError(f"unknown export version {shown(line.get('version'))}")
             return None
         if kind == "memory":
             record = _record(scope, line, times.show(stamp.at))
@@ -122,13 +154,24 @@ class Carrying(Core):
             data = check_json(line["data"], field="data", bytes_max=PROFILE_BYTES_MAX)
             category = check_name(line["category"], field="category")
             return WriteProfile(stamp, scope.home, category, "merge", data)
+        if kind == "group":
+            name = check_name(line["name"], field="name")
+            return SetGroup(stamp, scope.home, self._new_id(GROUP), name, line["description"])
+        if kind == "member":
+            group = check_name(line["group"], field="group")
+            member = require(line["id"], MEMORY, field="id")
+            return SetMember(stamp, scope.home, group, member, present=True)
+        if kind == "parent":
+            parent = require(line["parent"], MEMORY, field="parent")
+            child = require(line["id"], MEMORY, field="id")
+            return Alter(stamp, child, (scope.home,), {"parent": parent})
         if kind == "link":
             source = require(line["source"], MEMORY, field="source")
             target = require(line["target"], MEMORY, field="target")
             name = check_name(line["kind"], field="kind")
             strength = share(line["strength"], field="strength")
             return SetLink(stamp, source, target, name, strength, scope.places)
-        raise ValidationError(f"a line of unknown type {kind!r:.80}; is this an export?")
+        raise ValidationError(f"a line of unknown type {shown(kind)}; is this an export?")
 
     async def _embed_all(self, operations: list[Operation]) -> None:
         """Give the imported memories their vectors, if there is an embedder."""
@@ -143,7 +186,8 @@ class Carrying(Core):
             operations[index] = replace(op, entry=self._entry(op.record.text, vector))
 
     async def _erased(self, scope: Scope, lines: Sequence[JsonObject]) -> set[str]:
-        names = {str(line["id"]) for line in lines if line.get("type") == "memory"}
+        about = ("memory", "member", "parent")
+        names = {str(line["id"]) for line in lines if line.get("type") in about}
         for end in ("source", "target"):
             names.update(str(line[end]) for line in lines if line.get("type") == "link")
         names.update(_person(_target(scope, line)) for line in lines)
@@ -200,13 +244,42 @@ def _target(scope: Scope, line: JsonObject) -> Scope:
     return _scope_of(Place(scope.tenant, app, PlaceKind(kind), name), scope)
 
 
+#: What a line of each type must hold.
+_NEEDED = {
+    FORMAT: (),
+    "memory": ("id", "text"),
+    "session": ("id", "kind", "metadata"),
+    "profile": ("category", "data"),
+    "link": ("source", "target", "kind", "strength"),
+    "group": ("name", "description"),
+    "member": ("group", "id"),
+    "parent": ("id", "parent"),
+}
+
+
+def _check_line(line: JsonObject) -> None:
+    kind = line.get("type")
+    if not isinstance(kind, str) or kind not in _NEEDED:
+        raise ValidationError(f"a line of unknown type {shown(kind)}; is this an export?")
+    for name in _NEEDED[kind]:
+        if name not in line:
+            raise ValidationError(f"a line of type {kind} lacks its {name}", field=name)
+    place = line.get("place")
+    if place is not None:
+        if not isinstance(place, list) or len(place) != 3 or place[1] not in list(PlaceKind):
+            raise ValidationError(f"no place of an export: {shown(place)}", field="place")
+        for name in (place[0], place[2]):
+            if name != "" or place[1] != PlaceKind.SHARED:
+                check_name(name, field="place")
+
+
 def _person(scope: Scope) -> str:
     return f"user:{scope.home.app}/{scope.home.name}"
 
 
 def _mentions(line: JsonObject, target: Scope, erased: set[str]) -> bool:
     return bool(
-        erased & {str(line.get("id")), str(line.get("source")), str(line.get("target"))}
+        erased & {str(line.get(name)) for name in ("id", "source", "target", "parent")}
     ) or (target.home.kind is PlaceKind.USER and _person(target) in erased)
 
 
@@ -232,7 +305,9 @@ def _checked_restored(restored: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in restored.items():
         if name in ("position", "reinforcements"):
             if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-                raise ValidationError(f"{name} must be a whole number, not {value!r}", field=name)
+                raise ValidationError(
+                    f"{name} must be a whole number, not {shown(value)}", field=name
+                )
         else:
             check_name(value, field=name)
     return dict(restored)
@@ -241,13 +316,25 @@ def _checked_restored(restored: Mapping[str, Any]) -> dict[str, Any]:
 def _in_order(operations: list[Operation]) -> list[Operation]:
     """Memories before links, and parents before their children."""
     memories = [op for op in operations if isinstance(op, Remember)]
-    others = [op for op in operations if not isinstance(op, Remember | SetLink)]
-    links = [op for op in operations if isinstance(op, SetLink)]
-    return [*others, *memories, *links]
+    others = [op for op in operations if not isinstance(op, (Remember, *_RELATING))]
+    relations = [op for op in operations if isinstance(op, _RELATING)]
+    return [*others, *memories, *relations]
 
 
 _SETTABLE = (
     *("kind", "tier", "status", "importance", "agent", "role", "speaker", "parent", "item_key"),
     *("stage", "priority", "source", "trust", "occurred_at", "valid_from", "valid_to"),
-    *("expires_at", "tags", "metadata"),
+    *("expires_at", "tags", "metadata", "stage_changed_at"),
 )
+#: What an import counts each type of line as.
+_COUNTED = {
+    "memory": "memories",
+    "session": "sessions",
+    "profile": "profiles",
+    "link": "links",
+    "group": "groups",
+    "member": "members",
+    "parent": "parents",
+}
+#: What refers to memories and is carried out behind them.
+_RELATING = (SetLink, SetMember, Alter)

@@ -7,6 +7,7 @@ from recollect.domain import ids, times
 from recollect.domain.drafts import check_json
 from recollect.domain.errors import NotFound, ValidationError
 from recollect.domain.limits import (
+    INTEGER_MAX,
     LIST_LIMIT_MAX,
     METADATA_BYTES_MAX,
     PROFILE_BYTES_MAX,
@@ -89,6 +90,8 @@ class Conversing(Core):
     ) -> Profile:
         """Change one category of the profile."""
         check_name(category, field="category")
+        if if_version is not None:
+            whole(if_version, 0, INTEGER_MAX, field="if_version")
         path: tuple[str, ...] = ()
         document: dict[str, Any] = {}
         if mode == "remove":
@@ -114,4 +117,5 @@ class Conversing(Core):
 
     async def past_profiles(self, scope: Scope, category: str) -> list[Profile]:
         """Every version of a category, oldest first, the present one last."""
+        check_name(category, field="category")
         return await self._store.past_profiles(scope.home, category)

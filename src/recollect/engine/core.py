@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from recollect.domain import filters, ids, times
 from recollect.domain.drafts import check_dimensions
-from recollect.domain.errors import NotFound, ProviderError, ValidationError
+from recollect.domain.errors import NotFound, ProviderError, ValidationError, shown
 from recollect.domain.limits import DIMENSIONS_MAX
 from recollect.domain.operations import Entry, Stamp
 from recollect.domain.queries import View
@@ -175,8 +175,8 @@ def given_vectors(vectors: Sequence[Any]) -> Sequence[NDArray[np.float32]]:
     """Callers' vectors, checked and brought to unit length; at once if they are of one size."""
     if len(vectors) > 1:
         try:
-            together = np.asarray(vectors, dtype=np.float32)
-        except (TypeError, ValueError):
+            together = _as_floats(vectors)
+        except (TypeError, ValueError, OverflowError):
             return [given_vector(vector) for vector in vectors]
         if together.ndim == 2 and 0 < together.shape[1] <= DIMENSIONS_MAX:
             return list(unit_rows(together))
@@ -186,10 +186,10 @@ def given_vectors(vectors: Sequence[Any]) -> Sequence[NDArray[np.float32]]:
 def given_vector(vector: Any) -> NDArray[np.float32]:
     """A caller's vector, checked and brought to unit length."""
     try:
-        array = np.asarray(vector, dtype=np.float32)
-    except (TypeError, ValueError) as exc:
+        array = _as_floats(vector)
+    except (TypeError, ValueError, OverflowError) as exc:
         raise ValidationError(
-            f"the vector is not a list of numbers: {exc}", field="vector"
+            f"the vector is not a list of numbers: {exc!s:.120}", field="vector"
         ) from exc
     if array.ndim != 1:
         raise ValidationError(
@@ -198,6 +198,12 @@ def given_vector(vector: Any) -> NDArray[np.float32]:
         )
     check_dimensions(len(array))
     return unit_rows(array.reshape(1, -1))[0]
+
+
+def _as_floats(numbers: Any) -> NDArray[np.float32]:
+    """Numbers as float32; those that are too large become infinite, which is refused later."""
+    with np.errstate(over="ignore"):
+        return np.asarray(numbers, dtype=np.float32)
 
 
 def unit_rows(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -215,11 +221,13 @@ def _statuses(names: Sequence[str] | None) -> tuple[str, ...] | None:
         return None
     if isinstance(names, str):
         names = [names]
+    if not isinstance(names, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValidationError(f"status must be a list, not {shown(names)}", field="status")
     known = [status.value for status in Status]
     for name in names:
         if name not in known:
             raise ValidationError(
-                f"status must be one of {', '.join(known)}, not {name!r:.80}", field="status"
+                f"status must be one of {', '.join(known)}, not {shown(name)}", field="status"
             )
     if not names:
         raise ValidationError("the list of statuses is empty; leave it out", field="status")

@@ -8,7 +8,7 @@ from recollect.domain.limits import whole
 from recollect.domain.queries import Scan, View
 from recollect.domain.records import MemoryRecord, Status
 from recollect.domain.requests import Because, NewMemory
-from recollect.domain.scopes import Scope
+from recollect.domain.scopes import Scope, check_name
 from recollect.engine.remembering import Remembering
 
 ITEMS_MAX = 200
@@ -29,6 +29,7 @@ class Itemising(Remembering):
     ) -> MemoryRecord:
         """Create an item or, unless `create_only`, change the one with this key."""
         kind, known = items.category(category)
+        check_name(key, field="key")
         given = _given(kind, fields)
         found = await self._by_key(scope, kind, key)
         if found is None:

@@ -5,7 +5,7 @@ from operator import attrgetter
 
 from recollect.domain import ids
 from recollect.domain.drafts import check_text
-from recollect.domain.errors import ValidationError
+from recollect.domain.errors import ValidationError, shown
 from recollect.domain.limits import (
     BATCH_ITEMS_MAX,
     LINK_DEPTH_MAX,
@@ -72,6 +72,7 @@ class Relating(Core):
 
     async def links(self, scope: Scope, id: str, kind: str | None) -> Sequence[Link]:
         """The links that start or end at a memory."""
+        _check_kind(kind)
         await self._one(scope, id)
         return await self._store.links([id], scope.places, kind=kind)
 
@@ -80,6 +81,7 @@ class Relating(Core):
     ) -> Sequence[Related]:
         """Memories that links lead to, in either direction, nearest and strongest first."""
         whole(depth, 1, LINK_DEPTH_MAX, field="depth")
+        _check_kind(kind)
         await self._one(scope, id)
         seen, border = {id}, [id]
         reached: Sequence[Related] = ()
@@ -143,19 +145,25 @@ class Relating(Core):
 
     async def set_member(self, scope: Scope, group: str, id: str, *, present: bool) -> bool:
         """Put a memory into a group or take it out."""
+        check_name(group, field="group")
         stamp = self._stamp("add to group" if present else "remove from group", NOBODY)
         op = SetMember(stamp, scope.home, group, id, present)
         return (await self._store.apply([op]))[0]
 
     async def members(self, scope: Scope, group: str) -> Sequence[MemoryRecord]:
         """The memories of a group, in the order they were added."""
-        return await self._store.members(scope.home, group)
+        return await self._store.members(scope.home, check_name(group, field="group"))
+
+
+def _check_kind(kind: str | None) -> None:
+    if kind is not None:
+        check_name(kind, field="kind")
 
 
 def _check_sort(sort: str) -> None:
     if sort not in SORTS:
         raise ValidationError(
-            f"cannot sort by {sort!r:.80}; known: {', '.join(SORTS)}", field="sort"
+            f"cannot sort by {shown(sort)}; known: {', '.join(SORTS)}", field="sort"
         )
 
 

@@ -3,8 +3,9 @@
 from dataclasses import fields as dataclass_fields
 from typing import Any
 
+from recollect.domain import ids
 from recollect.domain.errors import ConflictError, NotFound
-from recollect.domain.limits import LIST_LIMIT_MAX, VERSIONS_READ_MAX, whole
+from recollect.domain.limits import INTEGER_MAX, LIST_LIMIT_MAX, VERSIONS_READ_MAX, whole
 from recollect.domain.operations import Alter, Operation, SetLink, Stamp, WriteProfile
 from recollect.domain.queries import EventQuery
 from recollect.domain.records import Change, MemoryRecord, Status
@@ -28,6 +29,7 @@ class Revising(Core):
 
     async def events(self, scope: Scope, after: int, limit: int) -> list[Change]:
         """What happened in a scope after an event, oldest first."""
+        whole(after, 0, INTEGER_MAX, field="after")
         whole(limit, 1, LIST_LIMIT_MAX, field="limit")
         return await self._store.changes(EventQuery(scope.places, after=after, limit=limit))
 
@@ -38,6 +40,7 @@ class Revising(Core):
         reopened, a link is set or dropped. Whatever was changed again since is a conflict; what
         was erased cannot come back.
         """
+        ids.require(event, ids.EVENT, field="event")
         changes = await self._store.changes(EventQuery((scope.home,), event=event))
         if not changes:
             raise NotFound(f"no event {event} in this scope, or its content was erased")
@@ -100,6 +103,8 @@ class Revising(Core):
 
 def _link_reversal(scope: Scope, change: Change, stamp: Stamp) -> Operation:
     detail = change.event.detail
+    if "target" not in detail:
+        raise ConflictError(f"{change.event.id} cannot be taken back: its content was erased")
     source = change.event.subject.partition(":")[2]
     return SetLink(stamp, source, detail["target"], detail["kind"], detail["before"], scope.places)
 

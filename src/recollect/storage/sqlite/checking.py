@@ -28,7 +28,7 @@ def check_file(path: str, progress: Progress) -> Verification:
         beside = Path(f"{path}.sha256")
         if beside.exists():
             checked["file"] = 1
-            if beside.read_text(encoding="ascii").split()[:1] != [sha256_of(Path(path))]:
+            if beside.read_text(encoding="utf-8").split()[:1] != [sha256_of(Path(path))]:
                 findings.append(Finding("file", _DIFFERS, _RESTORE))
         try:
             refuse_by_header(path)

@@ -14,6 +14,8 @@ Condition = tuple[str, list[Any]]
 _COLUMNS = {name: f"m.{name}" for name in FIELDS} | {"access_count": "coalesce(a.count, 0)"}
 _ORDER = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 SQL = read("conditions.sql")
+#: Conditions in a row; SQLite nests each a level deeper and goes 1,000 levels deep.
+TOGETHER_MAX = 100
 
 
 def of_view(view: View, place_numbers: list[int]) -> Condition:
@@ -150,6 +152,9 @@ def _types_of(value: Any) -> str:
 
 
 def _joined(word: str, parts: list[Condition]) -> Condition:
+    if len(parts) > TOGETHER_MAX:
+        groups = range(0, len(parts), TOGETHER_MAX)
+        return _joined(word, [_joined(word, parts[at : at + TOGETHER_MAX]) for at in groups])
     return (
         "(" + word.join(sql for sql, _ in parts) + ")",
         [value for _, values in parts for value in values],

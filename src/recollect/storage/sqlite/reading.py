@@ -1,15 +1,13 @@
 """Reading: records, listings, neighbours and history. Every function gets a read connection."""
 
-import base64
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import apsw
 
-from recollect.domain import times
+from recollect.domain import cursors, times
 from recollect.domain.digests import of_name
-from recollect.domain.errors import InvalidCursor
 from recollect.domain.filters import matches
 from recollect.domain.queries import EventQuery, Scan, View
 from recollect.domain.records import (
@@ -91,7 +89,7 @@ def past_records(
 def scan(connection: apsw.Connection, scan: Scan) -> Page[MemoryRecord]:
     """One page of a listing, by keyset: nothing is skipped or repeated when rows come and go."""
     places = rows.place_ids(connection, scan.view.places)
-    after = _cursor(scan)
+    after = cursors.read(scan)
     if scan.view.in_the_past:
         return _scan_past(connection, scan, places, after)
     where, values = conditions.of_view(scan.view, list(places))
@@ -159,23 +157,8 @@ def _page(scan: Scan, shown: list[tuple[int, MemoryRecord]]) -> Page[MemoryRecor
     cursor = None
     if len(shown) > scan.limit and items:
         row, record = items[-1]
-        place = [scan.sort, scan.descending, _sort_value(scan, record), row]
-        cursor = base64.urlsafe_b64encode(json.dumps(place).encode()).decode().rstrip("=")
+        cursor = cursors.write(scan, _sort_value(scan, record), row)
     return Page(tuple(record for _, record in items), cursor)
-
-
-def _cursor(scan: Scan) -> tuple[Any, int] | None:
-    if scan.cursor is None:
-        return None
-    try:
-        padded = scan.cursor + "=" * (-len(scan.cursor) % 4)
-        sort, descending, value, row = json.loads(base64.urlsafe_b64decode(padded.encode()))
-    except (ValueError, TypeError) as exc:
-        raise InvalidCursor(f"not a cursor of this listing: {scan.cursor[:40]!r}") from exc
-    well_formed = isinstance(row, int) and isinstance(value, int | float | None)
-    if (sort, descending) != (scan.sort, scan.descending) or not well_formed:
-        raise InvalidCursor("the cursor belongs to a listing with another order; start again")
-    return value, row
 
 
 def count(connection: apsw.Connection, view: View) -> int:

@@ -199,7 +199,7 @@ def copy(
         _copy_pages(connection, partial, progress)
         target.unlink(missing_ok=True)
         beside = Path(f"{path}.sha256")
-        beside.write_text(f"{sha256_of(partial)}  {target.name}\n", encoding="ascii")
+        beside.write_text(f"{sha256_of(partial)}  {target.name}\n", encoding="utf-8")
         _sync(beside)
         partial.replace(target)
         _sync(target.parent)
