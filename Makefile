@@ -11,7 +11,7 @@ SHELL := /bin/bash
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-quick acceptance check fix bench docs arch release-check lock clean
+.PHONY: help setup demo test test-quick acceptance check fix bench bench-quality docs arch release-check lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +70,13 @@ fix: $(STAMP) ## format, fix what can be fixed, write the generated files anew
 bench: $(STAMP) ## measure; prints ratios, writes JSON and Markdown
 	@echo "== bench"
 	@$(BIN)/python -m bench
+
+bench-quality: $(STAMP) ## measure how well it recalls: make bench-quality DATA=folder
+	@test -n "$(DATA)" || { echo "say where the data is: make bench-quality DATA=folder"; exit 1; }
+	@echo "== bench-quality: $(DATA), results in build/quality"
+	@mkdir -p build/quality
+	@$(BIN)/recollect bench "$(DATA)" --folds --json build/quality/results.json \
+	  --markdown build/quality/results.md --plot build/quality/results.svg
 
 docs: $(STAMP) ## write the generated reference pages anew
 	@echo "== docs: docs/reference from the source"

@@ -53,6 +53,7 @@ def run(asked: argparse.Namespace, folder: Path) -> Report:
                 print(row.why, flush=True)
         load, spent = os.getloadavg()[0], time.monotonic() - start
         print(f"   {name}: {spent:.0f} s, load {load:.1f}", flush=True)
+    report.finish()
     return report
 
 

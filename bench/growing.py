@@ -5,10 +5,10 @@ from statistics import median
 
 from bench.bare import BareTable
 from bench.material import USERS, Material
-from bench.measuring import Row, ratio
+from bench.measuring import Row, profiled, ratio
 from bench.startup import child
 from bench.workshop import Workshop, opened
-from bench.writing import SINGLE_CPU_MS_MAX, file_bytes, one_by_one
+from bench.writing import SINGLE_CPU_MS_MAX, adding, file_bytes, one_by_one
 
 RESIDENT_MB_MAX = 250
 
@@ -22,6 +22,8 @@ def _remembering_row(shop: Workshop, size: int) -> Row:
     table = BareTable(shop.path("growing-bare.db"))
     with opened(shop.filled(size).path) as memory:
         spent = one_by_one(memory, table, shop.rounds(12))
+        met = spent["ours"].cpu_ms() <= SINGLE_CPU_MS_MAX
+        why = "" if met else profiled(adding(memory), 300)
     table.close()
     ours, bare = spent["ours"], spent["bare"]
     return Row(
@@ -31,8 +33,9 @@ def _remembering_row(shop: Workshop, size: int) -> Row:
         f"{ours.quietest_ms():.3f} in the quietest round",
         f"bare commit {bare.cpu_ms():.3f} ms ({ratio(ours.cpu, bare.cpu):.1f} ×; "
         f"wall {ratio(ours.wall, bare.wall):.1f} ×)",
-        ours.cpu_ms() <= SINGLE_CPU_MS_MAX,
+        met,
         {"cpu_p50_ms": ours.cpu_ms(), "bare_cpu_p50_ms": bare.cpu_ms()},
+        why,
     )
 
 

@@ -108,12 +108,17 @@ def profiled(work: Iterator[Work], calls: int) -> str:
     for call in made:
         call()
     profile.disable()
+    return f"of {calls} calls:\n{dearest(profile)}"
+
+
+def dearest(profile: cProfile.Profile | str) -> str:
+    """The functions that took longest themselves, of a profile or of the file that holds one."""
     shown = io.StringIO()
     stats = pstats.Stats(profile, stream=shown).strip_dirs().sort_stats("tottime")
     stats.print_stats(PROFILE_LINES)
     lines = [line.rstrip() for line in shown.getvalue().splitlines() if line.strip()]
     table = next(at for at, line in enumerate(lines) if line.lstrip().startswith("ncalls"))
-    return "\n".join([f"of {calls} calls:", *lines[table:]])
+    return "\n".join(lines[table:])
 
 
 def verdict(met: bool | None) -> str:

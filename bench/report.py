@@ -4,7 +4,8 @@ import importlib.metadata
 import json
 import os
 import platform
-from collections.abc import Mapping, Sequence
+import subprocess
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +26,11 @@ unless they say wall. A reference is measured in the same run, in turns with our
 machine is now fast and now slow: compare ratios, not times. Numerical libraries keep to one thread.
 Texts have about twenty words, drawn by Zipf's law from a vocabulary of 30,000, with every fourth
 one a sentence that a person might say; vectors have 384 dimensions and lie in 1,000 clusters.
+
+Read with care: `--full` makes the file of the crowded scope a million memories instead of 200,000.
+Where a bare commit takes over a millisecond of wall time the disk hides our share, so a wall ratio
+that is met says little; the CPU ratio does not depend on that. Other work on the machine empties
+the caches while a write waits for the disk: the quietest round shows what remains without it.
 """
 
 
@@ -33,11 +39,15 @@ class Report:
     """All rows of one run, in sections, and where they were measured."""
 
     sections: dict[str, list[Row]]
-    machine: Mapping[str, Any]
+    machine: dict[str, Any]
 
     def add(self, name: str, rows: Sequence[Row]) -> None:
         """Take over what one measurement found."""
         self.sections[name] = list(rows)
+
+    def finish(self) -> None:
+        """Note what the machine was doing at the end."""
+        self.machine["load after"] = load()
 
     def missed(self) -> list[Row]:
         """The rows that missed their target."""
@@ -72,13 +82,29 @@ def machine() -> dict[str, Any]:
     return {
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "seed": SEED,
+        "source": source(),
         "cores": os.cpu_count(),
         "processor": _processor(),
-        "load": "{:.2f} {:.2f} {:.2f}".format(*os.getloadavg()),
+        "load before": load(),
         "Python": platform.python_version(),
         "SQLite": apsw.sqlite_lib_version(),
         **{name: importlib.metadata.version(name) for name in ("apsw", "numpy", "PyStemmer")},
     }
+
+
+def load() -> str:
+    """How many processes wanted to run over the last 1, 5 and 15 minutes."""
+    return "{:.1f} / {:.1f} / {:.1f}".format(*os.getloadavg())
+
+
+def source() -> str:
+    """Which source was measured, and whether it differs from what is committed."""
+    asked = ("git", "-C", str(PAGE.parent))
+    commit = subprocess.run(
+        [*asked, "rev-parse", "--short", "HEAD"], check=False, capture_output=True, text=True
+    )
+    changed = subprocess.run([*asked, "diff", "--quiet", "HEAD", "--", ":/src"], check=False)
+    return (commit.stdout.strip() or "unknown") + (" with changes" if changed.returncode else "")
 
 
 def _processor() -> str:

@@ -1,8 +1,14 @@
 """Marks that tie a test to what it proves; tools/acceptance.py prints the table."""
 
+import os
+
 import pytest
 
 from tools.acceptance import items_to_prove
+
+#: Memories that tests open, here or in processes of their own, search by words: the model is for
+#: the tests that name it. What is set already, for one run, is kept.
+os.environ.setdefault("RECOLLECT_EMBEDDER", "none")
 
 PROOFS = ("acceptance", "promise")
 

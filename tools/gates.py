@@ -19,6 +19,7 @@ PARAMETERS_MAX = 8
 BROAD_EXCEPTS: dict[str, str] = {
     "cli/__init__.py": "a person gets one line in place of a traceback, unless --debug is given",
     "client/runner.py": "an interrupt must cancel what runs on the loop, whatever it is",
+    "models/embedding/callable.py": "a function of the caller may fail in any way",
     "storage/sqlite/commit.py": "whatever ends a commit, its transaction is rolled back first",
     "storage/sqlite/store.py": "a connection in an unknown state is never given back to the pool",
     "storage/sqlite/upkeep.py": "whatever ends a migration, it is rolled back first",
@@ -30,6 +31,7 @@ HIDDEN_IMPORTS: dict[str, str] = {
     "wiring.py": "the composition root loads only the adapters that are asked for",
     "client/opening.py": "opening an embedded memory is what loads the engine",
     "cli/asking.py": "help and completion answer before the engine is loaded",
+    "cli/bench.py": "help and completion answer before what measures is loaded",
 }
 
 #: Functions that may take more parameters, as `file:name`, each with its reason.

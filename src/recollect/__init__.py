@@ -41,8 +41,9 @@ def open(url: str | None = None, **options: Any) -> "Memory":
     """Open a memory: a file path or `sqlite:///path`.
 
     `durability="relaxed"` trades the last moments before a power cut for speed; `language` names
-    the language of words in Latin script; `embedder` adds search by meaning; `user` and `app` say
-    whose memories the handle is for. What is not said comes from the settings (`recollect.toml`,
+    the language of words in Latin script; `embedder` is what finds by meaning: `"local"`, `"none"`,
+    an embedder or a function from texts to vectors; `user` and `app` say whose memories the handle
+    is for. What is not said comes from the settings (`recollect.toml`,
     `.env`, `RECOLLECT_*`): without any it is the file `memory.db` and the user `local`.
 
     >>> memory = recollect.open("memory.db")

@@ -45,6 +45,11 @@ class Settings:
         "the language whose word forms are matched in Latin script",
         one_of=tuple(Stemmer.algorithms()),
     )
+    embedder: Literal["auto", "none", "local"] = _setting(
+        "auto",
+        "`local`: search by meaning with the model that comes with the package; "
+        "`none`: search by words only; `auto`: `local` if `recollect[local]` is installed",
+    )
     recall_limit: int = _setting(
         10, "hits that `recollect recall` shows", least=1, most=RECALL_LIMIT_MAX
     )

@@ -4,6 +4,7 @@ import logging
 import os
 import time
 from collections.abc import Callable
+from typing import cast
 
 from recollect.domain.errors import ValidationError
 from recollect.domain.records import Verification
@@ -40,23 +41,28 @@ def open_engine(
     around: Callable[[Store], Store] | None = None,
     durability: str = "full",
     language: str = "english",
-    embedder: Embedder | None = None,
+    embedder: object = None,
     clock: Clock | None = None,
     entropy: Entropy | None = None,
     store: Store | None = None,
 ) -> Engine:
-    """An engine on the store that a URL names; `around` wraps a local store."""
+    """An engine on the store that a URL names; `around` wraps a local store for an event loop.
+
+    `embedder` is an embedder, a function from texts to vectors, or what the setting can be.
+    """
     if durability not in ("full", "relaxed"):
         raise ValidationError(
             f"durability must be full or relaxed, not {durability!r}", field="durability"
         )
+    embeds = embedder_of(embedder, in_loop=around is not None)
     local = store or SqliteStore(file_of(url), durability=durability)
     ports = Ports(
         store=around(local) if around and local.inline else local,
         clock=clock or SystemClock(),
         entropy=entropy or SystemEntropy(),
         analyser=Analyser(language),
-        embedder=embedder,
+        embedder=embeds,
+        automatic=embedder == "auto",
     )
     where = None if store else file_of(url)
     note(LOG, logging.INFO, "opened", file=where, durability=local.durability, language=language)
@@ -66,6 +72,35 @@ def open_engine(
 def verify_file(url: str, progress: Progress) -> Verification:
     """Check a file or a backup while nothing of it is changed, not even by opening it."""
     return check_file(file_of(url), progress)
+
+
+def embedder_of(chosen: object, *, in_loop: bool) -> Embedder | None:
+    """The embedder that was chosen, by name or brought along; None to search by words only."""
+    if chosen is None or chosen == "none":
+        return None
+    if hasattr(chosen, "embed"):
+        return cast(Embedder, chosen)
+    if isinstance(chosen, str):
+        from recollect.models.embedding.minilm import MiniLM, is_installed
+
+        if chosen == "auto" and not is_installed():
+            return None
+        made: Embedder = MiniLM()
+    elif callable(chosen):
+        from recollect.models.embedding.callable import CallableEmbedder
+
+        made = CallableEmbedder(chosen)
+    else:
+        raise ValidationError(
+            f"embedder must be auto, none, local, an embedder or a function from texts to vectors, "
+            f"not {chosen!r:.80}",
+            field="embedder",
+        )
+    if not in_loop:
+        return made
+    from recollect.models.embedding.off_loop import OffLoop
+
+    return OffLoop(made)
 
 
 def file_of(url: str) -> str:

@@ -11,9 +11,9 @@ from typing import Any
 
 import apsw
 
-KINDS = ("write", "sync", "truncate", "open")
 #: What the operating system says when a call of a kind fails.
 ERRORS = {
+    "read": apsw.SQLITE_IOERR_READ,
     "write": apsw.SQLITE_IOERR_WRITE,
     "sync": apsw.SQLITE_IOERR_FSYNC,
     "truncate": apsw.SQLITE_IOERR_TRUNCATE,
@@ -56,7 +56,7 @@ Entry = Written | Truncated | Synced | Deleted | Said
 
 @dataclass(slots=True)
 class Fault:
-    """The call that fails, counted from 1 among those of its kind, or among all kinds.
+    """The call that fails, counted from 1 among those of its kind, or among all but reads.
 
     A lasting fault fails every further call too, until the disk is healed.
     """
@@ -87,9 +87,9 @@ class Disk(apsw.VFS):
         """Count a call, and let it fail if it is its turn."""
         self.calls[kind] += 1
         fault = self.fault
-        if fault is None or fault.kind not in (kind, None):
+        if fault is None or (fault.kind or kind) != kind or (kind == "read" and not fault.kind):
             return
-        number = self.calls[kind] if fault.kind else self.calls.total()
+        number = self.calls[kind] if fault.kind else self.changes
         if number == fault.number or (fault.lasting and number > fault.number):
             self.failed += 1
             raise apsw.exception_for(fault.code or ERRORS[kind])
@@ -99,6 +99,11 @@ class Disk(apsw.VFS):
         self.calls.clear()
         self.failed = 0
         self.fault = fault
+
+    @property
+    def changes(self) -> int:
+        """The calls so far, without those that only read."""
+        return self.calls.total() - self.calls["read"]
 
     def heal(self) -> None:
         self.fault = None
@@ -118,6 +123,10 @@ class _File(apsw.VFSFile):
         self._disk = disk
         path = name.filename() if isinstance(name, apsw.URIFilename) else name or "temporary"
         self._name = Path(path).name
+
+    def xRead(self, amount: int, offset: int) -> bytes:
+        self._disk.call("read")
+        return super().xRead(amount, offset)
 
     def xWrite(self, data: bytes, offset: int) -> None:
         self._disk.call("write")

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import recollect
+from recollect.storage.sqlite import store
 from tests.faults.invariants import broken, states
 from tests.faults.workload import Ledger, Message, Workload
 
@@ -74,6 +75,7 @@ def kill_one(path: Path, seed: int, ledger: Ledger) -> int:
 
 def main(folder: Path, kills: int, seed: int) -> dict[str, Any]:
     """Kill that many writers; what was lost and what was broken."""
+    store.SEAL_AT = 24  # so that the index is sealed often
     # Whatever is loaded lazily is loaded now, once, and not by every writer.
     with recollect.open(str(folder / "warm.db")) as memory:
         memory.remember("warm", vector=[1.0])

@@ -179,6 +179,7 @@ def flipped(image: bytes, at: int, bit: int) -> bytes:
     return image[:at] + bytes([image[at] ^ 1 << bit]) + image[at + 1 :]
 
 
+@pytest.mark.slow
 def test_checking_a_backup_finds_50_of_50_flipped_bits(furnished: Path, quick_path: Path) -> None:
     image = (furnished / "copy.db").read_bytes()
     shutil.copy(furnished / "copy.db.sha256", quick_path)

@@ -19,8 +19,15 @@ from tests.faults.workload import Ledger, Workload, early
 
 CUTS = 400
 KILLS = 300
-EARLY = 300
+#: The index is sealed this often here, so that it happens many times in a short run.
+SEAL_AT = 24
+EARLY = 40
 SEED = 20_260_304
+
+
+@pytest.fixture(autouse=True)
+def sealed_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recollect.storage.sqlite.store.SEAL_AT", SEAL_AT)
 
 
 @dataclass
@@ -83,7 +90,7 @@ def cut_power(log: list[Entry], folder: Path, count: int, seed: int) -> Outcome:
 
 @pytest.mark.promise("P1", "P2")
 def test_a_few_power_cuts_lose_nothing_and_leave_nothing_half(quick_path: Path) -> None:
-    outcome = cut_power(recorded(quick_path, "full", SEED), quick_path / "cut", 15, SEED)
+    outcome = cut_power(recorded(quick_path, "full", SEED), quick_path / "cut", 9, SEED)
     assert (outcome.lost, outcome.broken) == ([], [])
 
 

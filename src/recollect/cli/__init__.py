@@ -11,6 +11,7 @@ import click
 
 from recollect._version import __version__
 from recollect.cli.asking import Asked, common
+from recollect.cli.bench import bench
 from recollect.cli.completing import completion
 from recollect.cli.keeping import backup, export, import_, stats, verify
 from recollect.cli.reading import history_, list_, profile, recall, show
@@ -26,6 +27,7 @@ SECTIONS = {
     "Remember": (remember, correct, undo, forget),
     "Look": (recall, list_, show, history_, profile),
     "Keep": (export, import_, backup, verify, stats),
+    "Measure": (bench,),
     "Shell": (completion,),
 }
 #: What to do about an error whose message does not say it already, by its code.

@@ -26,12 +26,15 @@ def open_backend(url: object, *, threaded: bool, **options: Any) -> "tuple[Backe
     from recollect.settings import load
 
     said = {name: options.pop(name, None) for name in ("durability", "language", "user", "app")}
-    settings = load(url=url, **said)
+    embedder = options.pop("embedder", None)
+    named = embedder is None or isinstance(embedder, str)
+    settings = load(url=url, **said, embedder=embedder if named else None)
     engine = wiring.open_engine(
         settings.url,
         around=off_loop if threaded else None,
         durability=settings.durability,
         language=settings.language,
+        embedder=settings.embedder if named else embedder,
         **options,
     )
     return engine, Scope().narrowed(user=settings.user, app=settings.app)

@@ -42,6 +42,8 @@ class Ports:
     entropy: Entropy
     analyser: Analyser
     embedder: Embedder | None = None
+    #: The embedder was not asked for: vectors that callers bring along are not of its space.
+    automatic: bool = False
 
 
 class Core:
@@ -53,6 +55,7 @@ class Core:
         self._entropy = ports.entropy
         self._analyser = ports.analyser
         self._embedder = ports.embedder
+        self._automatic = ports.automatic
         self._last_id = 0
         self._numbering = threading.Lock()
         self._touched: dict[str, int] = {}
@@ -123,16 +126,19 @@ class Core:
 
     # -- texts and vectors -----------------------------------------------------------------------
 
-    def _entry(self, text: str, vector: NDArray[np.float32] | None) -> Entry:
-        """What the indexes hold of a text."""
+    def _entry(
+        self, text: str, vector: NDArray[np.float32] | None, *, given: bool = False
+    ) -> Entry:
+        """What the indexes hold of a text and its vector, given by a caller or made."""
         terms = self._analyser.packed(text)
         if vector is None:
             return Entry(terms)
-        return Entry(terms, vector.astype("<f4", copy=False).tobytes(), self._space(len(vector)))
+        space = self._space(len(vector), given=given)
+        return Entry(terms, vector.astype("<f4", copy=False).tobytes(), space)
 
-    def _space(self, dimensions: int) -> str:
-        """The space that vectors of this size are written to and searched in."""
-        if self._embedder is None:
+    def _space(self, dimensions: int, *, given: bool) -> str:
+        """The space that a vector of this size is written to and searched in."""
+        if self._embedder is None or (given and self._automatic):
             return GIVEN_SPACE
         if dimensions != self._embedder.dimensions:
             raise ValidationError(

@@ -32,12 +32,13 @@ class Recalling(Core):
         text = _check_question(question.text)
         limit = whole(question.limit, 1, RECALL_LIMIT_MAX, field="limit")
         terms = self._analyser.question(text)
+        given = question.vector is not None
         vector, degraded = await self._question_vector(question)
         search = Search(
             view=self._view(scope, question.selection),
             terms=tuple(self._analyser.number(term) for term in terms),
             vector=None if vector is None else vector.astype("<f4").tobytes(),
-            space=None if vector is None else self._space(len(vector)),
+            space=None if vector is None else self._space(len(vector), given=given),
             breadth=max(BREADTH_MIN, 2 * limit),
             analyse=self._analyser.packed,
         )
@@ -65,7 +66,7 @@ class Recalling(Core):
     ) -> tuple[np.ndarray | None, tuple[str, ...]]:
         if question.vector is not None:
             vector = given_vector(question.vector)
-            self._space(len(vector))
+            self._space(len(vector), given=True)
             return vector, ()
         made = await self._embed([question.text], "question")
         if made is not None:

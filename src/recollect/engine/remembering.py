@@ -73,7 +73,8 @@ class Remembering(Core):
         for index, record in good.items():
             salt = salts[index * SALT_BYTES : (index + 1) * SALT_BYTES]
             once = _once(items[index], record)
-            entry = self._entry(record.text, vectors.get(index))
+            given = items[index].vector is not None
+            entry = self._entry(record.text, vectors.get(index), given=given)
             operations.append(Remember(replace_salt(stamp, salt), record, entry, once))
             jobs[index] = self._embedding_job(record.id, record.place, entry, stamp.at)
         further = [job for queued in jobs.values() for job in queued]
@@ -106,7 +107,7 @@ class Remembering(Core):
                 drafts[index] = new_record(id, scope, item.text, item.fields, now)
                 _check_key(item.key)
                 if item.vector is not None and not atomic:
-                    self._space(len(given_vector(item.vector)))
+                    self._space(len(given_vector(item.vector)), given=True)
             except RecollectError as exc:
                 if atomic:
                     raise
@@ -191,7 +192,7 @@ class Remembering(Core):
         }
         where = (scope.home,)
         salts = [self._entropy.bytes(SALT_BYTES) for _ in range(3)]
-        entry = self._entry(record.text, vectors.get(0))
+        entry = self._entry(record.text, vectors.get(0), given=new.vector is not None)
         later = self._embedding_job(record.id, record.place, entry, stamp.at)
         await self._store.apply(
             [

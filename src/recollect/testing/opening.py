@@ -28,4 +28,5 @@ def open_async_memory(**options: Any) -> AsyncMemory:
 def _with_defaults(options: dict[str, Any]) -> dict[str, Any]:
     ports = {"store": InMemoryStore, "clock": FrozenClock, "entropy": SeededEntropy}
     made = {name: make() for name, make in ports.items() if options.get(name) is None}
-    return {**options, **made}
+    chosen = options.get("embedder")
+    return {**options, **made, "embedder": "none" if chosen is None else chosen}
