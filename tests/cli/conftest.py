@@ -38,6 +38,7 @@ def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         monkeypatch.delenv(name)
     # Nobody pulls the plug in these tests, and waiting for the disk is most of their time.
     monkeypatch.setenv("RECOLLECT_DURABILITY", "relaxed")
+    monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
     monkeypatch.chdir(tmp_path)
     logger = logging.getLogger("recollect")
     before = (list(logger.handlers), logger.level, logger.propagate)

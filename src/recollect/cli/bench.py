@@ -66,7 +66,7 @@ def bench(
     compare: Path | None,
     **files: Path | None,
 ) -> None:
-    """Measure how well it recalls, with data whose answers are known.
+    """Measure how well it recalls known answers.
 
     PATH is a folder of NAME.questions.jsonl and NAME.conversations.jsonl, or one such file of
     questions. Each conversation is stored in a fresh memory; yours is neither read nor written.
