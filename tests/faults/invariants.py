@@ -93,15 +93,19 @@ def _index_faults(connection: apsw.Connection) -> Iterator[str]:
     for row, detail in connection.execute(
         "SELECT about, detail FROM events WHERE what = 'memory' AND detail IS NOT NULL"
     ):
-        rewritten[row] += "text" in json.loads(detail).get("fields", [])
+        changed = json.loads(detail).get("fields", [])
+        rewritten[row] += "text" in changed or "speaker" in changed
     with_vector = {row for (row,) in connection.execute("SELECT memory FROM vectors")}
-    for place, row, text in connection.execute("SELECT place, row, text FROM memories"):
+    for place, row, text, speaker in connection.execute(
+        "SELECT place, row, text, speaker FROM memories"
+    ):
         found = entries.pop((place, row), 0)
         if not 1 <= found <= 1 + rewritten[row]:
             yield f"memory {row} has {found} index entries"
             continue
         length, coded_there = latest[place, row]
-        if length != len(_analyser().packed(text)) // 8:
+        spoken = f"{speaker}: {text}" if speaker else text
+        if length != len(_analyser().packed(spoken)) // 8:
             yield f"memory {row} is indexed with {length} terms that are not its own"
         if coded_there and row not in with_vector:
             yield f"memory {row} is indexed with a vector that it does not have"

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 import recollect
 from recollect.client.runner import Inline
 from recollect.domain.errors import MissingExtra, ProviderError, SettingsError, ValidationError
+from recollect.domain.passages import WORDS_MAX, WORDS_MIN, passages
 from recollect.models.embedding import minilm
 from recollect.models.embedding.callable import CallableEmbedder
 from recollect.models.embedding.minilm import MiniLM
-from recollect.models.embedding.passages import WORDS_MAX, WORDS_MIN, passages
 from recollect.testing import open_memory
 
 Vectors = NDArray[np.float32]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from recollect.ports.store import Candidates
+from recollect.ports.store import FACETS, Candidates
 from recollect.retrieval import bm25
 
 
@@ -20,5 +20,11 @@ def test_equal_candidates_have_equal_scores(terms: int) -> None:
             counts=np.tile(row, (lines, 1)),
             lengths=np.full(lines, 17, dtype=np.float32),
             similarity=None,
+            similarity_mean=0.0,
+            similarity_spread=0.0,
+            facets=np.zeros(lines, dtype=np.dtype(FACETS)),
+            names=[""],
+            before=np.full(lines, -1, dtype=np.int32),
+            after=np.full(lines, -1, dtype=np.int32),
         )
         assert len(set(bm25.scores(candidates).tolist())) == 1

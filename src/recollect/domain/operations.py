@@ -29,12 +29,20 @@ class Stamp:
 @dataclass(frozen=True, slots=True)
 class Entry:
     """What the indexes hold of one text: its terms in order, as packed 64-bit numbers, and
-    perhaps its vector as little-endian float32 of unit length, in a named embedding space.
+    perhaps its vectors in a named embedding space.
+
+    A text has one vector per passage, one after another, as little-endian float32 of unit length.
     """
 
     terms: bytes
     vector: bytes | None = None
     space: str | None = None
+    passages: int = 1
+
+    @property
+    def dimensions(self) -> int:
+        """How many numbers each of the vectors has."""
+        return 0 if self.vector is None else len(self.vector) // 4 // self.passages
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,13 +192,11 @@ class Enqueue:
 
 @dataclass(frozen=True, slots=True)
 class PutEmbedding:
-    """Add a vector to a memory. Answers False if the memory changed since it was read."""
+    """Add vectors to a memory. Answers False if the memory changed since it was read."""
 
     id: str
     version: int
-    space: str
-    vector: bytes
-    terms: bytes
+    entry: Entry
 
 
 Operation = (

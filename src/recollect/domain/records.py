@@ -137,6 +137,11 @@ class MemoryRecord:
         """When it began to be true: as said, else when it happened, else when we learned it."""
         return self.valid_from or self.occurred_at or self.created_at
 
+    @property
+    def spoken(self) -> str:
+        """The text as it is searched: with the name of who said it, as a transcript has it."""
+        return f"{self.speaker}: {self.text}" if self.speaker else self.text
+
     def true_at(self, moment: datetime) -> bool:
         """Whether it was true in the world at a moment, as far as we know."""
         return self.begins <= moment and (self.valid_to is None or moment < self.valid_to)

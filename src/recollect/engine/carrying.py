@@ -13,6 +13,7 @@ from recollect.domain.ids import GROUP, MEMORY, require
 from recollect.domain.limits import METADATA_BYTES_MAX, PROFILE_BYTES_MAX, share
 from recollect.domain.operations import (
     Alter,
+    Entry,
     OpenSession,
     Operation,
     Remember,
@@ -32,6 +33,8 @@ from recollect.ports.store import Progress
 FORMAT = "recollect-export"
 FORMAT_VERSION = 1
 PAGE = 500
+#: Stands for an index entry until all lines of an import are read together.
+NOT_YET = Entry(b"")
 #: Fields of a line that are restored as they were, beside what callers may set themselves.
 _RESTORED = ("superseded_by", "position", "session", "reinforcements")
 
@@ -129,7 +132,7 @@ class Carrying(Core):
             if made is not None:
                 operations.append(made)
                 told[_COUNTED[line["type"]]] += 1
-        await self._embed_all(operations)
+        await self._index_all(operations)
         if operations:
             await self._store.apply(_in_order(operations))
         note(LOG, logging.INFO, "imported", lines=len(lines), **told)
@@ -143,7 +146,7 @@ class Carrying(Core):
             return None
         if kind == "memory":
             record = _record(scope, line, times.show(stamp.at))
-            return Remember(stamp, record, self._entry(record.text, None))
+            return Remember(stamp, record, NOT_YET)
         if kind == "session":
             data = check_json(line["metadata"], field="metadata", bytes_max=METADATA_BYTES_MAX)
             until = line.get("expires_at")
@@ -173,17 +176,12 @@ class Carrying(Core):
             return SetLink(stamp, source, target, name, strength, scope.places)
         raise ValidationError(f"a line of unknown type {shown(kind)}; is this an export?")
 
-    async def _embed_all(self, operations: list[Operation]) -> None:
-        """Give the imported memories their vectors, if there is an embedder."""
-        wanted = [i for i, op in enumerate(operations) if isinstance(op, Remember)]
-        texts = [op.record.text for op in operations if isinstance(op, Remember)]
-        made = await self._embed(texts, "passage")
-        if made is None:
-            return
-        for index, vector in zip(wanted, made, strict=True):
-            op = operations[index]
-            assert isinstance(op, Remember)
-            operations[index] = replace(op, entry=self._entry(op.record.text, vector))
+    async def _index_all(self, operations: list[Operation]) -> None:
+        """Give the imported memories what the indexes hold of them."""
+        wanted = {i: op for i, op in enumerate(operations) if isinstance(op, Remember)}
+        entries = await self._entries([op.record for op in wanted.values()], {})
+        for (index, op), entry in zip(wanted.items(), entries, strict=True):
+            operations[index] = replace(op, entry=entry)
 
     async def _erased(self, scope: Scope, lines: Sequence[JsonObject]) -> set[str]:
         about = ("memory", "member", "parent")

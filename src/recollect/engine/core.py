@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from recollect.domain.drafts import check_dimensions
 from recollect.domain.errors import NotFound, ProviderError, ValidationError, shown
 from recollect.domain.limits import DIMENSIONS_MAX
 from recollect.domain.operations import Entry, Stamp
+from recollect.domain.passages import WORDS_MAX, passages
 from recollect.domain.queries import View
 from recollect.domain.records import MemoryRecord, Status
 from recollect.domain.requests import Because, Selection
@@ -31,6 +33,11 @@ LOG = logging.getLogger("recollect.engine")
 #: The space of vectors that callers bring along when no embedder is configured.
 GIVEN_SPACE = "given"
 SALT_BYTES = 16
+#: A text of so many characters is one passage, whatever it says.
+PASSAGE_CHARS = 300
+#: Of a text longer than about 5,000 words the rest is found by its words alone: a megabyte would
+#: take the embedder half a minute.
+PASSAGES_MAX = 64
 
 
 @dataclass(slots=True)
@@ -126,15 +133,49 @@ class Core:
 
     # -- texts and vectors -----------------------------------------------------------------------
 
-    def _entry(
-        self, text: str, vector: NDArray[np.float32] | None, *, given: bool = False
-    ) -> Entry:
-        """What the indexes hold of a text and its vector, given by a caller or made."""
-        terms = self._analyser.packed(text)
-        if vector is None:
-            return Entry(terms)
-        space = self._space(len(vector), given=given)
-        return Entry(terms, vector.astype("<f4", copy=False).tobytes(), space)
+    async def _entry(self, record: MemoryRecord) -> Entry:
+        """What the indexes hold of a memory, with vectors if the embedder answers."""
+        return (await self._entries([record], {}))[0]
+
+    async def _entries(
+        self, records: Sequence[MemoryRecord], given: Mapping[int, NDArray[np.float32]]
+    ) -> list[Entry]:
+        """What the indexes hold of memories; those without a given vector get one per passage."""
+        packed = self._analyser.packed
+        made = await self._embed_passages(
+            [i for i in range(len(records)) if i not in given], records
+        )
+        entries: list[Entry] = []
+        for index, record in enumerate(records):
+            terms = packed(record.spoken)
+            if index in given:
+                vectors = given[index]
+                space = self._space(len(vectors), given=True)
+                entries.append(Entry(terms, vectors.astype("<f4", copy=False).tobytes(), space))
+            elif index in made:
+                vectors = made[index]
+                space = self._space(vectors.shape[1], given=False)
+                blob = vectors.astype("<f4", copy=False).tobytes()
+                entries.append(Entry(terms, blob, space, len(vectors)))
+            else:
+                entries.append(Entry(terms))
+        return entries
+
+    async def _embed_passages(
+        self, wanted: Sequence[int], records: Sequence[MemoryRecord]
+    ) -> dict[int, NDArray[np.float32]]:
+        """For each wanted memory the vectors of its passages; empty without an answer."""
+        if self._embedder is None or not wanted:
+            return {}
+        texts: list[str] = []
+        ends: list[int] = []
+        for index in wanted:
+            texts += _passages_of(records[index])
+            ends.append(len(texts))
+        made = await self._embed(texts, "passage")
+        if made is None:
+            return {}
+        return dict(zip(wanted, np.split(made, ends[:-1]), strict=True))
 
     def _space(self, dimensions: int, *, given: bool) -> str:
         """The space that a vector of this size is written to and searched in."""
@@ -175,6 +216,16 @@ class Core:
     def _take_touched(self) -> Mapping[str, int]:
         touched, self._touched = self._touched, {}
         return touched
+
+
+def _passages_of(record: MemoryRecord) -> list[str]:
+    """What of a memory becomes a vector each: passages, each with the name of who said it."""
+    text = record.text
+    # The cheap question first: most memories are a sentence or two.
+    if len(text) <= PASSAGE_CHARS or len(text.split()) <= WORDS_MAX:
+        return [record.spoken]
+    named = f"{record.speaker}: " if record.speaker else ""
+    return [f"{named}{passage}" for passage in islice(passages(text), PASSAGES_MAX)]
 
 
 def given_vectors(vectors: Sequence[Any]) -> Sequence[NDArray[np.float32]]:

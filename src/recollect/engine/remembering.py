@@ -9,9 +9,6 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from recollect.domain import ids, times
 from recollect.domain.drafts import check_fields, new_record
 from recollect.domain.errors import ClosedError, RecollectError, ValidationError
@@ -66,15 +63,13 @@ class Remembering(Core):
         stamp = self._stamp("remember", because)
         drafts = self._drafts(scope, items, stamp, atomic=atomic)
         good = {index: made for index, made in drafts.items() if isinstance(made, MemoryRecord)}
-        vectors = await self._vectors(items, good)
+        entries = await self._written(items, good)
         operations: list[Operation] = []
         jobs: dict[int, list[Operation]] = {}
         salts = self._entropy.bytes(SALT_BYTES * len(items))
-        for index, record in good.items():
+        for (index, record), entry in zip(good.items(), entries, strict=True):
             salt = salts[index * SALT_BYTES : (index + 1) * SALT_BYTES]
             once = _once(items[index], record)
-            given = items[index].vector is not None
-            entry = self._entry(record.text, vectors.get(index), given=given)
             operations.append(Remember(replace_salt(stamp, salt), record, entry, once))
             jobs[index] = self._embedding_job(record.id, record.place, entry, stamp.at)
         further = [job for queued in jobs.values() for job in queued]
@@ -114,18 +109,13 @@ class Remembering(Core):
                 drafts[index] = exc
         return drafts
 
-    async def _vectors(
+    async def _written(
         self, items: Sequence[NewMemory], good: Mapping[int, MemoryRecord]
-    ) -> dict[int, NDArray[np.float32]]:
-        """Vectors by item: those that were given, and those that the embedder makes."""
-        given = [index for index in good if items[index].vector is not None]
-        bare = [index for index in good if items[index].vector is None]
-        rows = given_vectors([items[index].vector for index in given])
-        vectors = dict(zip(given, rows, strict=True))
-        made = await self._embed([good[index].text for index in bare], "passage")
-        if made is not None:
-            vectors.update(zip(bare, made, strict=True))
-        return vectors
+    ) -> list[Entry]:
+        """The index entries of good items, with the vectors that came with them or are made."""
+        given = [line for line, index in enumerate(good) if items[index].vector is not None]
+        rows = given_vectors([items[i].vector for i in good if items[i].vector is not None])
+        return await self._entries([*good.values()], dict(zip(given, rows, strict=True)))
 
     def _due_touches(self, at: int) -> list[Operation]:
         if len(self._touched) < TOUCH_AT:
@@ -156,9 +146,8 @@ class Remembering(Core):
         changes = check_fields(fields)
         entry, later = None, list[Operation]()
         now = self._clock.now()
-        if "text" in changes:
-            made = await self._embed([changes["text"]], "passage")
-            entry = self._entry(changes["text"], None if made is None else made[0])
+        if "text" in changes or "speaker" in changes:
+            entry = await self._entry(replace(await self._one(scope, id), **changes))
             later = self._embedding_job(id, scope.home, entry, now)
         expect: dict[str, Any] = {}
         if if_version is not None:
@@ -184,7 +173,7 @@ class Remembering(Core):
         home = replace(scope, session=old.session) if old.session != scope.session else scope
         record = new_record(self._new_id(ids.MEMORY), home, new.text, fields, times.show(stamp.at))
         record = replace(record, place=old.place)
-        vectors = await self._vectors([new], {0: record})
+        (entry,) = await self._written([new], {0: record})
         closing = {
             "status": Status.SUPERSEDED.value,
             "valid_to": max(since, old.begins),
@@ -192,7 +181,6 @@ class Remembering(Core):
         }
         where = (scope.home,)
         salts = [self._entropy.bytes(SALT_BYTES) for _ in range(3)]
-        entry = self._entry(record.text, vectors.get(0), given=new.vector is not None)
         later = self._embedding_job(record.id, record.place, entry, stamp.at)
         await self._store.apply(
             [
@@ -229,13 +217,10 @@ class Remembering(Core):
         found = await self._store.get([job.memory or ""], replace(everything, places=(job.place,)))
         record = found.get(job.memory or "")
         if record is not None:
-            made = await self._embed([record.text], "passage")
-            if made is None:
+            entry = await self._entry(record)
+            if entry.vector is None:
                 return False
-            vector, terms = made[0].astype("<f4").tobytes(), self._analyser.packed(record.text)
-            space = self._embedder.space
-            put = PutEmbedding(record.id, record.version, space, vector, terms)
-            stored = await self._store.apply([put])
+            stored = await self._store.apply([PutEmbedding(record.id, record.version, entry)])
             if not stored[0]:
                 return False
         return await self._store.finish_job(job)

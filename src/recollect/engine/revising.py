@@ -1,6 +1,7 @@
 """History and undo: what happened, and taking it back."""
 
 from dataclasses import fields as dataclass_fields
+from dataclasses import replace
 from typing import Any
 
 from recollect.domain import ids
@@ -82,9 +83,8 @@ class Revising(Core):
                     )
             wanted = {name: getattr(change.before, name) for name in moved}
         entry = None
-        if "text" in wanted:
-            made = await self._embed([wanted["text"]], "passage")
-            entry = self._entry(wanted["text"], None if made is None else made[0])
+        if "text" in wanted or "speaker" in wanted:
+            entry = await self._entry(replace(present, **wanted))
         return Alter(stamp, after.id, where, wanted, {"version": present.version}, entry)
 
     async def _profile_reversal(self, scope: Scope, change: Change, stamp: Stamp) -> Operation:

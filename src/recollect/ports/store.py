@@ -34,9 +34,26 @@ Progress = Callable[[str, int, int | None], None]
 """Called with what is being done, how much of it is done, and how much there is (if known)."""
 
 
+#: What is known of a candidate besides words and vectors. Texts are positions in
+#: `Candidates.names`, 0 is none; moments are microseconds since 1970.
+FACETS = [
+    ("role", "<i4"),
+    ("speaker", "<i4"),
+    ("kind", "<i4"),
+    ("begins", "<i8"),
+    ("importance", "<f4"),
+    ("tier", "<i4"),
+    ("reinforced", "<i8"),
+]
+
+
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """Memories that may answer a search, in columns, with the raw values that ranking needs.
+
+    They are those that hold a searched term, those whose vectors are nearest, and of messages
+    those up to two before and after any of these in the same session: a line of a conversation is
+    understood by the lines around it.
 
     The statistics (`total`, `mean_length`, `holding`, `similarity_mean`, `similarity_spread`) are
     those of the memories that the search's view allows, never of anything outside it.
@@ -48,9 +65,13 @@ class Candidates:
     keys: NDArray[np.int64]  #: handle of each candidate, for `load`
     counts: NDArray[np.float32]  #: candidates x terms: how often each holds each term
     lengths: NDArray[np.float32]  #: number of terms of each candidate
-    similarity: NDArray[np.float32] | None  #: cosine to the searched vector; NaN without a vector
-    similarity_mean: float = 0.0
-    similarity_spread: float = 0.0
+    similarity: NDArray[np.float32] | None  #: cosine of the nearest passage; NaN without a vector
+    similarity_mean: float
+    similarity_spread: float
+    facets: NDArray[np.void]  #: see `FACETS`
+    names: Sequence[str]  #: the texts that facets refer to; some may belong to nobody here
+    before: NDArray[np.int32]  #: on which line the message before this one is, -1 if on none
+    after: NDArray[np.int32]  #: and the message after it
     past: Mapping[int, MemoryRecord] = field(default_factory=dict[int, MemoryRecord])
     #: candidates that are earlier versions, by handle
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.domain.errors import MissingExtra, ProviderError, ValidationError
-from recollect.models.embedding.passages import passages
+from recollect.domain.passages import passages
 from recollect.models.embedding.wordpiece import CLS, PAD, SEP, WordPiece
 from recollect.ports.embedder import Purpose
 

@@ -6,26 +6,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.domain.queries import Search
+from recollect.domain.records import MemoryRecord
 from recollect.ports.store import Candidates
+from recollect.storage import facets
 from recollect.storage.memory import reading
 from recollect.storage.memory.tables import Tables
+
+NOBODY = -1
+#: Messages before and after a candidate that come along with it.
+WINDOW = 2
 
 
 def candidates(tables: Tables, search: Search) -> Candidates:
     """What may answer a search, with the statistics of everything that its view shows."""
     past = {-n - 1: record for n, record in reading.shown_versions(tables, search.view).items()}
-    texts: dict[int, bytes] = {
-        number: tables.memories[number].terms for number in reading.shown(tables, search.view)
-    }
-    similarity = _similarities(tables, search, list(texts))
+    present = reading.shown(tables, search.view)
+    records = {**present, **past}
+    texts = [tables.memories[number].terms for number in present]
     if past:
         assert search.analyse is not None
-        texts |= {key: search.analyse(record.text) for key, record in past.items()}
-    counts, lengths = _counted(list(texts.values()), search.terms)
-    keys = np.fromiter(texts, dtype=np.int64, count=len(texts))
-    near = np.array([similarity.get(key, np.nan) for key in texts], dtype=np.float32)
-    picked = counts.any(axis=1) | _nearest(near, search.breadth)
+        texts += [search.analyse(record.spoken) for record in past.values()]
+    similarity = _similarities(tables, search, list(present))
+    counts, lengths = _counted(texts, search.terms)
+    keys = np.fromiter(records, dtype=np.int64, count=len(records))
+    near = np.array([similarity.get(key, np.nan) for key in records], dtype=np.float32)
+    before, after = _neighbours(present, len(past))
+    picked = _widened(counts.any(axis=1) | _nearest(near, search.breadth), before, after)
     known = near[~np.isnan(near)]
+    names = facets.Names()
+    lines = np.append(np.where(picked, np.cumsum(picked) - 1, NOBODY), NOBODY).astype(np.int32)
     return Candidates(
         total=len(texts),
         mean_length=float(lengths.mean()) if len(lengths) else 0.0,
@@ -36,8 +45,47 @@ def candidates(tables: Tables, search: Search) -> Candidates:
         similarity=None if search.vector is None else near[picked],
         similarity_mean=float(known.mean()) if len(known) else 0.0,
         similarity_spread=float(known.std()) if len(known) else 0.0,
+        facets=facets.of_records([*records.values()], names)[picked],
+        names=names.texts,
+        before=lines[before[picked]],
+        after=lines[after[picked]],
         past={key: reading.handed_out(record) for key, record in past.items()},
     )
+
+
+def _neighbours(
+    present: Mapping[int, MemoryRecord], further: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """On which lines the messages before and after each are; `further` lines have none."""
+    said = {
+        (record.place, record.session, record.position): line
+        for line, record in enumerate(present.values())
+        if record.position is not None
+    }
+
+    def beside(step: int) -> list[int]:
+        return [
+            NOBODY
+            if record.position is None
+            else said.get((record.place, record.session, record.position + step), NOBODY)
+            for record in present.values()
+        ] + [NOBODY] * further
+
+    return np.array(beside(-1), dtype=np.int32), np.array(beside(1), dtype=np.int32)
+
+
+def _widened(
+    chosen: NDArray[np.bool_], before: NDArray[np.int32], after: NDArray[np.int32]
+) -> NDArray[np.bool_]:
+    """Chosen lines, and the messages next to them."""
+    widened = chosen.copy()
+    for beside in (before, after):
+        edge = np.flatnonzero(chosen).astype(np.int32)
+        for _ in range(WINDOW):
+            edge = beside[edge]
+            edge = edge[edge != NOBODY]
+            widened[edge] = True
+    return widened
 
 
 def _counted(
@@ -57,7 +105,7 @@ def _counted(
 def _similarities(
     tables: Tables, search: Search, numbers: Sequence[int]
 ) -> Mapping[int, np.float32]:
-    """The cosine of each memory that has a vector in the searched space."""
+    """The cosine of the nearest passage of each memory that has vectors in the searched space."""
     if search.vector is None or search.space is None:
         return {}
     wanted = np.frombuffer(search.vector, dtype="<f4")
@@ -65,7 +113,7 @@ def _similarities(
         return {}
     vectors = {number: tables.memories[number].vectors.get(search.space) for number in numbers}
     return {
-        number: np.dot(np.frombuffer(vector, dtype="<f4"), wanted)
+        number: np.frombuffer(vector, dtype="<f4").reshape(-1, len(wanted)).dot(wanted).max()
         for number, vector in vectors.items()
         if vector is not None
     }

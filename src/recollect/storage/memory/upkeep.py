@@ -41,7 +41,7 @@ def _fixed_part(number: int, event: EventRow) -> bytes:
 def rebuild(tables: Tables, packed: Callable[[str], bytes], progress: Progress) -> int:
     """Make every index entry anew from the texts."""
     for number, row in list(tables.memories.items()):
-        tables.memories[number] = replace(row, terms=packed(row.record.text))
+        tables.memories[number] = replace(row, terms=packed(row.record.spoken))
     progress("rebuilding the index", len(tables.memories), len(tables.memories))
     return len(tables.memories)
 

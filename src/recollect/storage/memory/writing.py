@@ -113,7 +113,7 @@ def put_entry(tables: Tables, number: int, entry: operations.Entry) -> None:
     vectors = dict(row.vectors)
     if entry.vector is not None:
         assert entry.space is not None
-        dimensions = len(entry.vector) // 4
+        dimensions = entry.dimensions
         known = tables.spaces.get(entry.space, dimensions)
         if known != dimensions:
             raise ValidationError(
@@ -287,7 +287,7 @@ def put_embedding(tables: Tables, op: operations.PutEmbedding) -> bool:
     number = tables.row_of.get(op.id)
     if number is None or tables.memories[number].record.version != op.version:
         return False
-    put_entry(tables, number, operations.Entry(op.terms, op.vector, op.space))
+    put_entry(tables, number, op.entry)
     return True
 
 

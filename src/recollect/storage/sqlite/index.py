@@ -6,57 +6,28 @@ one goes dark. Postings are kept as one sorted run and a small dictionary of rec
 is merged into the run when it has grown.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.storage.sqlite.segments import Columns, columns_of
+from recollect.storage.facets import Names
+from recollect.storage.sqlite.facets import NOBODY, Facets
+from recollect.storage.sqlite.segments import Columns, Indexed, by_space, columns_of, unpack_codes
+from recollect.storage.sqlite.vectors import VectorBlock
 
 RECENT_MAX = 2048
-BLOCK = 2048
+#: Messages before and after a candidate that come along with it.
+WINDOW = 2
 #: Slots that a place has room for beyond those it was loaded with.
 SPARE = 64
-
-
-class VectorBlock:
-    """The int8 vectors of a place in one space, by slot."""
-
-    def __init__(self, dimensions: int, slots: int) -> None:
-        self.codes = np.zeros((slots, dimensions), dtype=np.int8)
-        self.scales = np.zeros(slots, dtype=np.float32)  # 0 marks a slot without a vector
-        self.absent: set[int] = set()  # slots that are known to have none
-        self._buffer = np.empty((BLOCK, dimensions), dtype=np.float32)
-
-    def grow(self, slots: int) -> None:
-        """Make room for more slots."""
-        if slots > len(self.scales):
-            size = max(slots, len(self.scales) * 3 // 2 + 64)
-            codes = np.zeros((size, self.codes.shape[1]), dtype=np.int8)
-            codes[: len(self.codes)] = self.codes
-            scales = np.zeros(size, dtype=np.float32)
-            scales[: len(self.scales)] = self.scales
-            self.codes, self.scales = codes, scales
-
-    def similarities(self, vector: NDArray[np.float32], slots: int) -> NDArray[np.float32]:
-        """The approximate cosine of every slot; NaN where there is no vector."""
-        out = np.empty(slots, dtype=np.float32)
-        for start in range(0, slots, BLOCK):
-            stop = min(start + BLOCK, slots)
-            block = self._buffer[: stop - start]
-            block[...] = self.codes[start:stop]
-            np.dot(block, vector, out=out[start:stop])
-        scales = self.scales[:slots]
-        out *= scales
-        out[scales == 0.0] = np.nan
-        return out
 
 
 class PlaceIndex:
     """Everything that candidates of one place are found with."""
 
-    def __init__(self, slots: int = 0) -> None:
+    def __init__(self, names: Names, slots: int = 0) -> None:
         room = slots + SPARE
         self.size = 0
         self.rows = np.empty(room, dtype=np.int64)
@@ -65,6 +36,7 @@ class PlaceIndex:
         self.slot_of: dict[int, int] = {}
         self.special: dict[int, tuple[str, int | None, int | None]] = {}
         self.blocks: dict[int, VectorBlock] = {}
+        self.facets = Facets(names, room)
         self._terms = np.empty(0, dtype=np.int64)
         self._holders = np.empty(0, dtype=np.int32)
         self._counts = np.empty(0, dtype=np.uint8)
@@ -83,37 +55,35 @@ class PlaceIndex:
             counts.append(_capped(columns.counts))
             if columns.space is not None and len(columns.coded):
                 block = self.block(columns.space, columns.codes.shape[1])
-                at = columns.coded + base
-                block.codes[at], block.scales[at] = columns.codes, columns.scales
+                block.add(columns.coded + np.int32(base), columns.codes, columns.scales)
         self._set_run(np.concatenate(terms), np.concatenate(holders), np.concatenate(counts))
 
-    def add_entry(self, row: int, terms: bytes, space: int | None, code: bytes | None) -> None:
+    def add_entry(self, entry: Indexed) -> None:
         """Take over one entry; an earlier one of the same memory goes dark."""
-        numbers = np.frombuffer(terms, dtype="<i8").tolist()
-        slot = self._new_slots(np.array([row]), np.array([len(numbers)]))
+        numbers = np.frombuffer(entry.terms, dtype="<i8").tolist()
+        slot = self._new_slots(np.array([entry.row]), np.array([len(numbers)]))
         held: dict[int, int] = {}
         for number in numbers:
             held[number] = held.get(number, 0) + 1
         for number, count in held.items():
             self._recent.setdefault(number, []).append((slot, count))
-        if space is not None and code is not None:
-            self.put_code(slot, space, code)
+        if entry.space is not None and entry.code is not None and entry.dimensions is not None:
+            self.put_code(slot, entry.space, entry.code, entry.dimensions)
         self._recent_slots += 1
         if self._recent_slots >= RECENT_MAX:
             self._merge_recent()
 
-    def put_code(self, slot: int, space: int, code: bytes) -> None:
-        """Take over a vector for a slot."""
-        block = self.block(space, len(code) - 4)
-        block.scales[slot] = np.frombuffer(code, dtype="<f4", count=1)[0]
-        block.codes[slot] = np.frombuffer(code, dtype=np.int8, offset=4)
+    def put_code(self, slot: int, space: int, code: bytes, dimensions: int) -> None:
+        """Take over the vectors of a slot."""
+        codes, scales = unpack_codes(code, dimensions)
+        owners = np.full(len(scales), slot, dtype=np.int32)
+        self.block(space, dimensions).add(owners, codes, scales)
 
     def block(self, space: int, dimensions: int) -> VectorBlock:
-        """The vectors of a space, with room for every slot."""
+        """The vectors of a space."""
         block = self.blocks.get(space)
         if block is None:
             block = self.blocks[space] = VectorBlock(dimensions, len(self.rows))
-        block.grow(len(self.rows))
         return block
 
     def darken(self, row: int) -> None:
@@ -121,6 +91,7 @@ class PlaceIndex:
         slot = self.slot_of.pop(row, None)
         if slot is not None:
             self.lit[slot] = False
+            self.facets.remove(slot)
         self.special.pop(row, None)
 
     def _new_slots(self, rows: NDArray[np.int64], lengths: NDArray[np.int32]) -> int:
@@ -130,8 +101,6 @@ class PlaceIndex:
             self.rows = np.resize(self.rows, size)
             self.lengths = np.resize(self.lengths, size)
             self.lit = np.concatenate([self.lit[:base], np.zeros(size - base, dtype=bool)])
-            for block in self.blocks.values():
-                block.grow(size)
         self.rows[base : base + count] = rows
         self.lengths[base : base + count] = lengths
         self.lit[base : base + count] = True
@@ -139,6 +108,7 @@ class PlaceIndex:
             earlier = self.slot_of.get(row)
             if earlier is not None:
                 self.lit[earlier] = False
+                self.facets.remove(earlier)
             self.slot_of[row] = base + offset
         self.size = base + count
         return base
@@ -191,25 +161,31 @@ class PlaceIndex:
                 )
         return mask
 
+    def with_neighbours(
+        self, chosen: NDArray[np.bool_], shown: NDArray[np.bool_]
+    ) -> NDArray[np.intp]:
+        """Chosen slots, and of messages those next to them in their conversation, as shown."""
+        self.facets.settle(self.size)
+        widened = chosen.copy()
+        for beside in (self.facets.before, self.facets.after):
+            edge = np.flatnonzero(chosen).astype(np.int32)
+            for _ in range(WINDOW):
+                edge = beside[edge]
+                edge = edge[edge != NOBODY]
+                widened[edge] = True
+        return np.flatnonzero(widened & shown)
+
     def slots_of_rows(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which slots hold the present entries of some memories."""
         return self.lit[: self.size] & np.isin(self.rows[: self.size], rows)
 
 
 def from_entries(
-    slots: int,
-    segments: Iterable[Columns],
-    unsealed: list[tuple[int, bytes, int | None, bytes | None]],
+    names: Names, slots: int, segments: Iterable[Columns], unsealed: Sequence[Indexed]
 ) -> PlaceIndex:
     """The index of a place from what its tables hold, with room for as many slots as expected."""
-    by_space: dict[int | None, list[tuple[int, bytes, bytes | None]]] = {}
-    for row, terms, space, code in unsealed:
-        by_space.setdefault(space, []).append((row, terms, code))
-    waiting = (
-        columns_of([e[0] for e in entries], [e[1] for e in entries], [e[2] for e in entries], space)
-        for space, entries in by_space.items()
-    )
-    index = PlaceIndex(slots + len(unsealed))
+    waiting = (columns_of(entries) for entries in by_space(unsealed))
+    index = PlaceIndex(names, slots + len(unsealed))
     index.add_columns(chain(segments, waiting))
     return index
 

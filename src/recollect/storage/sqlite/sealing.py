@@ -3,38 +3,29 @@
 from collections.abc import Callable, Sequence
 
 import apsw
-import numpy as np
 
 from recollect.domain.digests import checksum
 from recollect.ports.store import Progress
 from recollect.storage.sqlite import segments
-from recollect.storage.sqlite.segments import SEAL_AT
+from recollect.storage.sqlite.segments import SEAL_AT, Indexed
 from recollect.storage.sqlite.sql import first, query, run, run_many
 
-#: Row, terms, space and code of one memory.
-Entry = tuple[int, bytes, int | None, bytes | None]
 
-
-def seal_place(connection: apsw.Connection, place: int, further: Sequence[Entry] = ()) -> None:
+def seal_place(connection: apsw.Connection, place: int, further: Sequence[Indexed] = ()) -> None:
     """Move all unsealed entries of a place into segments, one per embedding space.
 
     `further` entries join them; of several for one memory the last counts.
     """
-    latest = {entry[0]: entry for entry in query(connection, "unsealed_of_place", place)}
-    latest.update({entry[0]: entry for entry in further})
-    entries = [latest[row] for row in sorted(latest)]
-    by_space: dict[int | None, list[tuple[int, bytes, bytes | None]]] = {}
-    for row, terms, space, code in entries:
-        by_space.setdefault(space, []).append((row, terms, code))
-    for space, members in by_space.items():
-        rows, terms_of, codes = zip(*members, strict=True)
-        insert_segment(connection, place, segments.columns_of(rows, terms_of, codes, space))
+    waiting = map(Indexed._make, query(connection, "unsealed_of_place", place))
+    latest = {entry.row: entry for entry in (*waiting, *further)}
+    for entries in segments.by_space(latest[row] for row in sorted(latest)):
+        insert_segment(connection, place, segments.columns_of(entries))
     run(connection, "delete_unsealed_of_place", place)
 
 
-def add_entries(connection: apsw.Connection, place: int, entries: Sequence[Entry]) -> None:
+def add_entries(connection: apsw.Connection, place: int, entries: Sequence[Indexed]) -> None:
     """Keep entries until there are enough of them to seal."""
-    listed = [(place, *entry, checksum(*entry[1:])) for entry in entries]
+    listed = [(place, *entry[:4], checksum(*entry[1:4])) for entry in entries]
     run_many(connection, "insert_unsealed", listed)
 
 
@@ -94,15 +85,13 @@ def _rebuild_batch(
     batch: list[tuple[int, str]],
     packed: Callable[[str], bytes],
 ) -> None:
-    by_space: dict[int | None, list[tuple[int, bytes, bytes | None]]] = {}
+    entries: list[Indexed] = []
     for row, text in batch:
         latest = first(connection, "latest_vector", row)
-        space, code = None, None
+        space, code, dimensions = None, None, None
         if latest is not None:
-            space = latest[0]
-            vector = np.frombuffer(latest[1], dtype="<f4").reshape(1, -1)
-            code = segments.quantise(vector)[0]
-        by_space.setdefault(space, []).append((row, packed(text), code))
-    for space, entries in by_space.items():
-        rows, terms, codes = zip(*entries, strict=True)
-        insert_segment(connection, place, segments.columns_of(rows, terms, codes, space))
+            space, vectors, dimensions = latest
+            code = segments.coded(vectors, dimensions)
+        entries.append(Indexed(row, packed(text), space, code, dimensions))
+    for together in segments.by_space(entries):
+        insert_segment(connection, place, segments.columns_of(together))

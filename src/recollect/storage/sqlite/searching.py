@@ -3,6 +3,7 @@
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import TypeVar
 
 import apsw
@@ -12,9 +13,13 @@ from numpy.typing import NDArray
 from recollect.domain.errors import StorageCorrupt
 from recollect.domain.queries import Search
 from recollect.domain.records import MemoryRecord
-from recollect.ports.store import Candidates
+from recollect.ports.store import FACETS, Candidates
+from recollect.storage import facets
+from recollect.storage.facets import Names
 from recollect.storage.sqlite import conditions, reading, rows, segments
+from recollect.storage.sqlite.facets import NOBODY
 from recollect.storage.sqlite.index import PlaceIndex, from_entries
+from recollect.storage.sqlite.segments import Indexed
 from recollect.storage.sqlite.sql import SQL, first, query, scalar, stream
 
 #: Slots that are kept in memory over all places; the least recently searched place goes first.
@@ -36,11 +41,25 @@ class _Part:
     similarity: NDArray[np.float32] | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Candidates in columns; see `Candidates`."""
+
+    keys: NDArray[np.int64]
+    counts: NDArray[np.float32]
+    lengths: NDArray[np.float32]
+    similarity: NDArray[np.float32]
+    facets: NDArray[np.void]
+    before: NDArray[np.int32]
+    after: NDArray[np.int32]
+
+
 class Searcher:
     """Holds the indexes of the places that were searched lately."""
 
     def __init__(self) -> None:
         self._indexes: OrderedDict[int, PlaceIndex] = OrderedDict()
+        self._names = Names()
         self._seq = 0
         self._lock = threading.Lock()
 
@@ -53,10 +72,11 @@ class Searcher:
             if search.view.in_the_past:
                 past = reading.past_records(connection, search.view, places)
             parts = [self._part(connection, search, number) for number in places]
-            found, compared = _merged(parts, search)  # inside the lock: others grow the indexes
+            # Inside the lock: others grow the indexes.
+            found, compared = _merged(parts, search, self._names)
         if search.vector is not None:
             found = _rescored(connection, found, search, compared)
-        return _with_past(found, past, search) if past else found
+        return _with_past(found, past, search, self._names) if past else found
 
     def forget(self) -> None:
         """Drop all indexes; the next search loads what it needs."""
@@ -92,7 +112,7 @@ class Searcher:
     def _index(self, connection: apsw.Connection, place: int) -> PlaceIndex:
         index = self._indexes.get(place)
         if index is None:
-            index = self._indexes[place] = load_index(connection, place)
+            index = self._indexes[place] = load_index(connection, place, self._names)
         self._indexes.move_to_end(place)
         while sum(i.size for i in self._indexes.values()) > SLOTS_MAX and len(self._indexes) > 1:
             self._indexes.popitem(last=False)
@@ -127,21 +147,27 @@ class Searcher:
         return block.similarities(vector, index.size)
 
 
-def load_index(connection: apsw.Connection, place: int) -> PlaceIndex:
+def load_index(connection: apsw.Connection, place: int, names: Names) -> PlaceIndex:
     """The index of a place from its tables."""
     slots = scalar(connection, "sealed_count", place)
     sealed = (
         segments.decode(payload) for (payload,) in stream(connection, "segments_of_place", place)
     )
-    unsealed = query(connection, "unsealed_of_place", place)
+    unsealed = list(map(Indexed._make, query(connection, "unsealed_of_place", place)))
     try:
-        index = from_entries(slots, sealed, unsealed)
+        index = from_entries(names, slots, sealed, unsealed)
     except ValueError as exc:
         raise StorageCorrupt(
             "a segment is damaged; `recollect verify --repair` rebuilds it"
         ) from exc
     for row, status, valid_to, expires_at in stream(connection, "special", place):
         index.special[row] = (status, valid_to, expires_at)
+    known = [
+        (index.slot_of[found[0]], found[1:])
+        for found in stream(connection, "facets_of_place", place)
+        if found[0] in index.slot_of
+    ]
+    index.facets.load([slot for slot, _ in known], [facet for _, facet in known])
     return index
 
 
@@ -151,11 +177,12 @@ def _refresh(connection: apsw.Connection, index: PlaceIndex, place: int, row: in
     if found is None or found[0] != place:
         index.darken(row)
         return True
-    _, status, valid_to, expires_at, terms, space, code = found
-    if terms is not None:
-        index.add_entry(row, terms, space, code)
+    status, valid_to, expires_at = found[1:4]
+    if found[4] is not None:
+        index.add_entry(Indexed(row, *found[4:8]))
     elif row not in index.slot_of:
         return False
+    index.facets.put(index.slot_of[row], found[8:])
     if status == "active" and valid_to is None and expires_at is None:
         index.special.pop(row, None)
     else:
@@ -166,19 +193,19 @@ def _refresh(connection: apsw.Connection, index: PlaceIndex, place: int, row: in
 def _fill_missing(connection: apsw.Connection, index: PlaceIndex, space: int) -> None:
     """Fetch vectors of a space that the index entries do not carry (they carry the latest one)."""
     block = index.blocks[space]
-    lacking = np.flatnonzero(index.lit[: index.size] & (block.scales[: index.size] == 0.0))
+    lacking = np.flatnonzero(index.lit[: index.size] & ~block.holders(index.size))
     unknown = [slot for slot in lacking.tolist() if slot not in block.absent]
     if not unknown:
         return
     wanted = {int(index.rows[slot]): slot for slot in unknown}
     listed = stream(connection, "vectors_of_rows", space, rows.json_list(wanted))
-    for row, vector in listed:
-        code = segments.quantise(np.frombuffer(vector, dtype="<f4").reshape(1, -1))[0]
-        index.put_code(wanted.pop(row), space, code)
+    for row, vectors in listed:
+        code = segments.coded(vectors, block.dimensions)
+        index.put_code(wanted.pop(row), space, code, block.dimensions)
     block.absent.update(wanted.values())
 
 
-def _merged(parts: list[_Part], search: Search) -> tuple[Candidates, int]:
+def _merged(parts: list[_Part], search: Search, names: Names) -> tuple[Candidates, int]:
     """One table of candidates over all places, with statistics over what the view shows.
 
     And over how many vectors the statistics of similarity are.
@@ -193,31 +220,51 @@ def _merged(parts: list[_Part], search: Search) -> tuple[Candidates, int]:
         if part.similarity is not None
     ]
     known = np.concatenate(seen) if seen else np.empty(0, dtype=np.float32)
-    width = len(search.terms)
+    ends = np.cumsum([0, *(len(table.keys) for table in tables)])
+    together = _Table(
+        keys=_stacked([t.keys for t in tables], np.empty(0, dtype=np.int64)),
+        counts=_stacked(
+            [t.counts for t in tables], np.empty((0, len(search.terms)), dtype=np.float32)
+        ),
+        lengths=_stacked([t.lengths for t in tables], np.empty(0, dtype=np.float32)),
+        similarity=_stacked([t.similarity for t in tables], np.empty(0, dtype=np.float32)),
+        facets=_stacked([t.facets for t in tables], np.empty(0, dtype=np.dtype(FACETS))),
+        before=_stacked(_moved([t.before for t in tables], ends), np.empty(0, dtype=np.int32)),
+        after=_stacked(_moved([t.after for t in tables], ends), np.empty(0, dtype=np.int32)),
+    )
     merged = Candidates(
         total=total,
         mean_length=length / total if total else 0.0,
         holding=tuple(holding),
-        keys=_stacked([t[0] for t in tables], np.empty(0, dtype=np.int64)),
-        counts=_stacked([t[1] for t in tables], np.empty((0, width), dtype=np.float32)),
-        lengths=_stacked([t[2] for t in tables], np.empty(0, dtype=np.float32)),
-        similarity=_stacked([t[3] for t in tables], np.empty(0, dtype=np.float32))
-        if search.vector is not None
-        else None,
+        keys=together.keys,
+        counts=together.counts,
+        lengths=together.lengths,
+        similarity=together.similarity if search.vector is not None else None,
         similarity_mean=float(known.mean()) if len(known) else 0.0,
         similarity_spread=float(known.std()) if len(known) else 0.0,
+        facets=together.facets,
+        names=names.texts,
+        before=together.before,
+        after=together.after,
     )
     return merged, len(known)
 
 
-def _table(
-    part: _Part, search: Search, holding: list[int]
-) -> tuple[NDArray[np.int64], NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
-    """Keys, counts, lengths and similarities of one place's candidates."""
-    chosen = np.zeros(part.index.size, dtype=bool)
+def _moved(columns: list[NDArray[np.int32]], starts: NDArray[np.intp]) -> list[NDArray[np.int32]]:
+    """Lines of each table as lines of all of them together."""
+    return [
+        np.where(lines == NOBODY, NOBODY, lines + np.int32(start))
+        for lines, start in zip(columns, starts, strict=False)
+    ]
+
+
+def _table(part: _Part, search: Search, holding: list[int]) -> _Table:
+    """One place's candidates."""
+    index = part.index
+    chosen = np.zeros(index.size, dtype=bool)
     held: list[tuple[NDArray[np.int32], NDArray[np.float32]]] = []
     for column, term in enumerate(search.terms):
-        slots, counts = part.index.holders(term)
+        slots, counts = index.holders(term)
         visible = part.shown[slots]
         slots, counts = slots[visible], counts[visible]
         holding[column] += len(slots)
@@ -225,18 +272,23 @@ def _table(
         chosen[slots] = True
     if part.similarity is not None:
         chosen[_nearest(part, search.breadth)] = True
-    picked = np.flatnonzero(chosen)
-    where = np.empty(part.index.size, dtype=np.int32)
+    picked = index.with_neighbours(chosen, part.shown)
+    where = np.full(index.size + 1, NOBODY, dtype=np.int32)  # the last one is nobody's line
     where[picked] = np.arange(len(picked), dtype=np.int32)
-    table = np.zeros((len(picked), len(search.terms)), dtype=np.float32)
+    counted = np.zeros((len(picked), len(search.terms)), dtype=np.float32)
     for column, (slots, counts) in enumerate(held):
-        table[where[slots], column] = counts
-    similarity = (
-        np.full(len(picked), np.nan, dtype=np.float32)
+        counted[where[slots], column] = counts
+    return _Table(
+        keys=index.rows[picked],
+        counts=counted,
+        lengths=index.lengths[picked],
+        similarity=np.full(len(picked), np.nan, dtype=np.float32)
         if part.similarity is None
-        else part.similarity[picked]
+        else part.similarity[picked],
+        facets=index.facets.columns[picked],
+        before=where[index.facets.before[picked]],
+        after=where[index.facets.after[picked]],
     )
-    return part.index.rows[picked], table, part.index.lengths[picked], similarity
 
 
 def _nearest(part: _Part, breadth: int) -> NDArray[np.intp]:
@@ -271,10 +323,12 @@ def _rescored(
     listed = query(connection, "vectors_of_rows", space[0], rows.json_list(wanted))
     if not listed:
         return found
-    exact = np.frombuffer(b"".join(vector for _, vector in listed), dtype="<f4")
+    exact = np.frombuffer(b"".join(vectors for _, vectors in listed), dtype="<f4")
     vector = np.frombuffer(search.vector, dtype="<f4")
     # Not `@`, which may add up equal vectors in different orders: equals must stay equal.
-    products = np.einsum("ij,j->i", exact.reshape(len(listed), -1), vector)
+    by_passage = np.einsum("ij,j->i", exact.reshape(-1, len(vector)), vector)
+    passages = [len(vectors) // vector.nbytes for _, vectors in listed]
+    products = np.maximum.reduceat(by_passage, np.cumsum([0, *passages[:-1]]))
     lines = [places[row] for row, _ in listed]
     rough = found.similarity[lines].astype(np.float64)
     found.similarity[lines] = products
@@ -286,17 +340,21 @@ def _rescored(
     return replace(found, similarity_mean=mean, similarity_spread=spread)
 
 
-def _with_past(found: Candidates, past: dict[int, MemoryRecord], search: Search) -> Candidates:
-    """Add earlier versions to the candidates; their terms are read from their texts."""
+def _with_past(
+    found: Candidates, past: dict[int, MemoryRecord], search: Search, names: Names
+) -> Candidates:
+    """Add earlier versions to the candidates, each by itself; terms are read from their texts."""
     assert search.analyse is not None
     lengths: list[float] = []
     table = np.zeros((len(past), len(search.terms)), dtype=np.float32)
     for line, record in enumerate(past.values()):
-        terms = np.frombuffer(search.analyse(record.text), dtype="<i8")
+        terms = np.frombuffer(search.analyse(record.spoken), dtype="<i8")
         lengths.append(float(len(terms)))
         for column, term in enumerate(search.terms):
             table[line, column] = np.count_nonzero(terms == term)
-    keep = table.any(axis=1)
+    keep = np.any(table > 0, axis=1)
+    kept = list(compress(past.values(), keep.tolist()))
+    alone = np.full(len(kept), NOBODY, dtype=np.int32)
     keys = -np.fromiter(past, dtype=np.int64, count=len(past)) - 1
     total = found.total + len(past)
     length = found.mean_length * found.total + sum(lengths)
@@ -314,5 +372,9 @@ def _with_past(found: Candidates, past: dict[int, MemoryRecord], search: Search)
         similarity=similarity,
         similarity_mean=found.similarity_mean,
         similarity_spread=found.similarity_spread,
+        facets=np.concatenate([found.facets, facets.of_records(kept, names)]),
+        names=names.texts,
+        before=np.concatenate([found.before, alone]),
+        after=np.concatenate([found.after, alone]),
         past={-row - 1: record for row, record in past.items()},
     )

@@ -1,13 +1,15 @@
 """Index entries and how they are laid out on disk.
 
-An entry is the terms of one memory (64-bit numbers, in order) and perhaps its vector as int8 with
-one scale. Entries are appended one by one; a few hundred of them are sealed into a segment, which
-holds the same in columns: rows, lengths, postings sorted by term, codes. Both are an index that
-can be rebuilt from the rows, so a wrong checksum here costs time, never memories.
+An entry is the terms of one memory (64-bit numbers, in order) and perhaps its vectors, one per
+passage, as int8 with a scale each. Entries are appended one by one; a few hundred of them are
+sealed into a segment, which holds the same in columns: rows, lengths, postings sorted by term,
+codes. Both are an index that can be rebuilt from the rows, so a wrong checksum here costs time,
+never memories.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +18,16 @@ from numpy.typing import NDArray
 SEAL_AT = 256
 _MAGIC = 0x52434C31
 _HEADER = np.dtype("<i8")
+
+
+class Indexed(NamedTuple):
+    """The index entry of one memory."""
+
+    row: int
+    terms: bytes
+    space: int | None
+    code: bytes | None  #: for each passage a scale and the numbers, one after another
+    dimensions: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +40,18 @@ class Columns:
     holders: NDArray[np.int32]  # for each posting, which entry holds the term
     counts: NDArray[np.int32]  # and how often
     space: int | None
-    coded: NDArray[np.int32]  # positions of the entries that have a code
+    coded: NDArray[np.int32]  # for each code, which entry it is a passage of
     codes: NDArray[np.int8]
     scales: NDArray[np.float32]
 
 
-def columns_of(
-    rows: Sequence[int], terms: Sequence[bytes], codes: Sequence[bytes | None], space: int | None
-) -> Columns:
+def columns_of(entries: Sequence[Indexed]) -> Columns:
     """Put entries into columns. All codes must be of one space."""
-    sizes = np.fromiter((len(t) // 8 for t in terms), dtype=np.int32, count=len(terms))
-    flat = np.frombuffer(b"".join(terms), dtype="<i8").astype(np.int64, copy=False)
-    holders = np.repeat(np.arange(len(rows), dtype=np.int32), sizes)
+    count = len(entries)
+    sizes = np.fromiter((len(e.terms) // 8 for e in entries), dtype=np.int32, count=count)
+    flat = np.frombuffer(b"".join(e.terms for e in entries), dtype="<i8")
+    flat = flat.astype(np.int64, copy=False)
+    holders = np.repeat(np.arange(count, dtype=np.int32), sizes)
     order = np.lexsort((holders, flat))
     flat, holders = flat[order], holders[order]
     first = np.ones(len(flat), dtype=bool)
@@ -47,19 +59,29 @@ def columns_of(
         first[1:] = (flat[1:] != flat[:-1]) | (holders[1:] != holders[:-1])
     starts = np.flatnonzero(first)
     counts = np.diff(np.append(starts, len(flat))).astype(np.int32)
-    have = [i for i, code in enumerate(codes) if code is not None]
-    code_block, scales = unpack_codes([codes[i] or b"" for i in have])
+    have = [e.code for e in entries if e.code is not None]
+    dimensions = next((e.dimensions for e in entries if e.code is not None), None) or 0
+    passages = [0 if e.code is None else len(e.code) // (4 + dimensions) for e in entries]
+    code_block, scales = unpack_codes(b"".join(have), dimensions)
     return Columns(
-        np.asarray(rows, dtype=np.int64),
+        np.fromiter((e.row for e in entries), dtype=np.int64, count=count),
         sizes,
         flat[starts],
         holders[starts],
         counts,
-        space if have else None,
-        np.asarray(have, dtype=np.int32),
+        entries[0].space if have else None,
+        np.repeat(np.arange(count, dtype=np.int32), passages),
         code_block,
         scales,
     )
+
+
+def by_space(entries: Iterable[Indexed]) -> Iterator[list[Indexed]]:
+    """Entries that may share a segment: those of one embedding space."""
+    found: dict[int | None, list[Indexed]] = {}
+    for entry in entries:
+        found.setdefault(entry.space, []).append(entry)
+    yield from found.values()
 
 
 def without_rows(columns: Columns, gone: Sequence[int]) -> Columns:
@@ -147,10 +169,9 @@ def decode(payload: bytes) -> Columns:
     )
 
 
-def quantised(vectors: Sequence[bytes]) -> list[bytes]:
-    """Float32 vectors of one size, as `quantise` packs them."""
-    joined = np.frombuffer(b"".join(vectors), dtype="<f4")
-    return quantise(joined.reshape(len(vectors), -1))
+def coded(vectors: bytes, dimensions: int) -> bytes:
+    """The float32 vectors of a text, each as `quantise` packs it."""
+    return b"".join(quantise(np.frombuffer(vectors, dtype="<f4").reshape(-1, dimensions)))
 
 
 def quantise(vectors: NDArray[np.float32]) -> list[bytes]:
@@ -164,9 +185,9 @@ def quantise(vectors: NDArray[np.float32]) -> list[bytes]:
     return [row.tobytes() for row in packed]
 
 
-def unpack_codes(codes: Sequence[bytes]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Codes and scales of what `quantise` packed."""
+def unpack_codes(codes: bytes, dimensions: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Numbers and scales of what `quantise` packed."""
     if not codes:
         return np.empty((0, 0), dtype=np.int8), np.empty(0, dtype=np.float32)
-    block = np.frombuffer(b"".join(codes), dtype=np.uint8).reshape(len(codes), -1)
+    block = np.frombuffer(codes, dtype=np.uint8).reshape(-1, 4 + dimensions)
     return block[:, 4:].view(np.int8), block[:, :4].copy().view("<f4").reshape(-1)

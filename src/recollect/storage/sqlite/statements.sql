@@ -88,9 +88,20 @@ SELECT seq, place, what, about FROM events WHERE seq > ? ORDER BY seq;
 SELECT coalesce(max(seq), 0) FROM events;
 
 -- name: index_state
-SELECT m.place, m.status, m.valid_to, m.expires_at, u.terms, u.space, u.code
+SELECT m.place, m.status, m.valid_to, m.expires_at, u.terms, u.space, u.code, s.dimensions,
+    m.session, m.position, m.role, m.speaker, m.kind,
+    coalesce(m.occurred_at, m.valid_from, m.created_at), m.importance, m.tier,
+    coalesce(m.reinforced_at, m.created_at)
 FROM memories AS m LEFT JOIN unsealed AS u ON u.place = m.place AND u.memory = m.row
+LEFT JOIN spaces AS s ON s.id = u.space
 WHERE m.row = ?;
+
+-- name: facets_of_place
+-- What ranking asks about every memory of a place besides its words and vectors.
+SELECT row, session, position, role, speaker, kind,
+    coalesce(occurred_at, valid_from, created_at), importance, tier,
+    coalesce(reinforced_at, created_at)
+FROM memories WHERE place = ?;
 
 -- name: insert_unsealed
 INSERT INTO unsealed (place, memory, terms, space, code, sum) VALUES (?, ?, ?, ?, ?, ?)
@@ -98,7 +109,8 @@ ON CONFLICT (place, memory) DO UPDATE SET
     terms = excluded.terms, space = excluded.space, code = excluded.code, sum = excluded.sum;
 
 -- name: unsealed_of_place
-SELECT memory, terms, space, code FROM unsealed WHERE place = ? ORDER BY memory;
+SELECT u.memory, u.terms, u.space, u.code, s.dimensions
+FROM unsealed AS u LEFT JOIN spaces AS s ON s.id = u.space WHERE u.place = ? ORDER BY u.memory;
 
 -- name: unsealed_count
 SELECT count(*) FROM unsealed WHERE place = ?;
@@ -143,7 +155,8 @@ SELECT v.memory, v.vector FROM vectors AS v
 WHERE v.space = ? AND v.memory IN (SELECT value FROM json_each(?));
 
 -- name: latest_vector
-SELECT v.space, v.vector FROM vectors AS v WHERE v.memory = ? ORDER BY v.id DESC LIMIT 1;
+SELECT v.space, v.vector, s.dimensions FROM vectors AS v JOIN spaces AS s ON s.id = v.space
+WHERE v.memory = ? ORDER BY v.id DESC LIMIT 1;
 
 -- name: insert_version
 INSERT INTO versions (what, about, version, place, since, until, body, sum)
@@ -630,4 +643,5 @@ DELETE FROM segments;
 SELECT id FROM places ORDER BY id;
 
 -- name: texts_of_place
-SELECT row, text FROM memories WHERE place = ? ORDER BY row;
+-- As `MemoryRecord.spoken` has them.
+SELECT row, CASE WHEN speaker <> '' THEN speaker || ': ' || text ELSE text END FROM memories WHERE place = ? ORDER BY row;

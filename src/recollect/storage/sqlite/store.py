@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
 import apsw
+import numpy as np
 
 from recollect.domain.errors import ClosedError, RecollectError, StorageError
 from recollect.domain.operations import Operation, Remember
@@ -328,16 +329,18 @@ class SqliteStore:
 
 
 def _quantised(operations: Sequence[Operation]) -> dict[bytes, bytes]:
-    """The codes of all vectors in a batch, made at once."""
+    """The codes of all vectors in a batch, made at once where texts have one passage."""
     by_size: dict[int, list[bytes]] = {}
     for operation in operations:
-        if isinstance(operation, Remember) and operation.entry.vector is not None:
-            vector = operation.entry.vector
-            by_size.setdefault(len(vector), []).append(vector)
+        if isinstance(operation, Remember):
+            entry = operation.entry
+            if entry.vector is not None and entry.passages == 1:
+                by_size.setdefault(entry.dimensions, []).append(entry.vector)
     codes: dict[bytes, bytes] = {}
-    for vectors in by_size.values():
+    for dimensions, vectors in by_size.items():
         if len(vectors) > 1:
-            codes.update(zip(vectors, segments.quantised(vectors), strict=True))
+            joined = np.frombuffer(b"".join(vectors), dtype="<f4").reshape(-1, dimensions)
+            codes.update(zip(vectors, segments.quantise(joined), strict=True))
     return codes
 
 

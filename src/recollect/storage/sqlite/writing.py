@@ -33,9 +33,8 @@ from recollect.domain.records import (
 )
 from recollect.domain.scopes import Place
 from recollect.storage.sqlite import rows, segments
+from recollect.storage.sqlite.segments import Indexed
 from recollect.storage.sqlite.sql import Row, first, query, run, run_many, scalar
-
-Indexed = tuple[int, bytes, int | None, bytes | None]
 
 
 @dataclass(slots=True)
@@ -252,19 +251,20 @@ def _space_of(tx: Transaction, entry: operations.Entry) -> int | None:
     """The number of the space that an entry's vector lies in."""
     if entry.vector is None or entry.space is None:
         return None
-    return tx.space(entry.space, len(entry.vector) // 4)
+    return tx.space(entry.space, entry.dimensions)
 
 
 def put_entry(
     tx: Transaction, place: int, row: int, entry: operations.Entry, space: int | None
 ) -> None:
-    """Index a text, and keep its vector if it came with one."""
+    """Index a text, and keep its vectors if it came with some."""
     code: bytes | None = None
     if entry.vector is not None:
-        code = tx.codes.get(entry.vector) or segments.quantised([entry.vector])[0]
+        code = tx.codes.get(entry.vector) or segments.coded(entry.vector, entry.dimensions)
         kept = (row, space, entry.vector)
         tx.later("insert_vector", *kept, digests.checksum(*kept))
-    tx.entries.setdefault(place, []).append((row, entry.terms, space, code))
+    added = Indexed(row, entry.terms, space, code, entry.dimensions)
+    tx.entries.setdefault(place, []).append(added)
 
 
 def alter(tx: Transaction, op: operations.Alter) -> MemoryRecord:
@@ -482,8 +482,7 @@ def put_embedding(tx: Transaction, op: operations.PutEmbedding) -> bool:
     found = tx.first("memory_by_id", op.id)
     if found is None or found[-2] != op.version:
         return False
-    entry = operations.Entry(op.terms, op.vector, op.space)
-    put_entry(tx, found[1], found[0], entry, _space_of(tx, entry))
+    put_entry(tx, found[1], found[0], op.entry, _space_of(tx, op.entry))
     return True
 
 

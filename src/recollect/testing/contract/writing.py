@@ -23,7 +23,7 @@ from recollect.domain.operations import (
     SetGroup,
     Touch,
 )
-from recollect.testing.contract.workbench import ANA, BOB, SHARED, SPACE, OnWorkbench, Workbench
+from recollect.testing.contract.workbench import ANA, BOB, SHARED, OnWorkbench, Workbench
 
 LATER = times.show(times.parse("2031-05-06T07:08:09.000123", field="at"))
 #: A value for every field, none of them the default.
@@ -251,7 +251,7 @@ class WritingContract(OnWorkbench):
         stored = bench.remember("text")
         entry = bench.entry("text", [1, 0, 0])
         assert entry.vector is not None
-        put = PutEmbedding(stored.id, 1, SPACE, entry.vector, entry.terms)
+        put = PutEmbedding(stored.id, 1, entry)
         assert bench.do(put) is True
         assert bench.search(vector=[1, 0, 0]).keys.size == 1
         assert bench.do(replace(put, version=2)) is False

@@ -1,4 +1,4 @@
-"""Passages: where a text that is too long for the model is cut.
+"""Passages: where a text that is too long for one vector is cut.
 
 Decides only by what a reader sees: line and sentence ends first, a number of words otherwise. How
 many tokens a passage has is the model's business.
