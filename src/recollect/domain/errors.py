@@ -15,7 +15,12 @@ RecollectError
 │   ├── StorageFull            no space left; reads still work
 │   └── StorageCorrupt         what was read is not what was written
 ├── SchemaError                the store was written by a newer version
-├── ProviderError              an embedding or model provider failed
+├── ProviderError              an embedding or model provider failed or could not be reached
+│   ├── ProviderTimeout        it took longer than the deadline
+│   ├── ProviderBadResponse    it answered something that cannot be used
+│   ├── ProviderAuth           it does not accept the key
+│   └── ProviderRejected       it refuses this request: too long, against its policy, no such model
+├── BudgetExceeded             the money for model calls is spent
 ├── MissingExtra               an optional package is not installed
 ├── SettingsError              a setting is unknown or has a bad value
 ├── ClosedError                the store was closed
@@ -137,6 +142,36 @@ class ProviderError(RecollectError):
     """An embedding or model provider failed or gave an unusable answer."""
 
     code, http_status, retryable = "provider-unavailable", 503, True
+
+
+class ProviderTimeout(ProviderError):
+    """The provider did not answer before the deadline."""
+
+    code, http_status, retryable = "provider-timeout", 504, True
+
+
+class ProviderBadResponse(ProviderError):
+    """The provider answered something that cannot be used; nothing of it was stored."""
+
+    code, http_status, retryable = "provider-bad-response", 502, True
+
+
+class ProviderAuth(ProviderError):
+    """The provider does not accept the key, or there is none; look at the environment variable."""
+
+    code, http_status, retryable = "provider-auth", 502, False
+
+
+class ProviderRejected(ProviderError):
+    """The provider refuses this request and will again: too long, its policy, no such model."""
+
+    code, http_status, retryable = "provider-rejected", 422, False
+
+
+class BudgetExceeded(RecollectError):
+    """The money set aside for model calls is spent; what works without a model still does."""
+
+    code, http_status = "budget-exceeded", 402
 
 
 class MissingExtra(RecollectError):

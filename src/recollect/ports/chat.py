@@ -41,6 +41,7 @@ class Ask:
     tokens_max: int = 1024  #: of the answer
     schema: Mapping[str, Any] | None = None  #: JSON schema that the answer has to fulfil
     tools: tuple[Mapping[str, Any], ...] = ()  #: name, description and parameters of each
+    deadline_s: float = 60.0  #: for everything: retries, repairs and fallback models included
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class Answer:
     model: str  #: provider:name of the model that answered, which may be a fallback
     tokens_in: int
     tokens_out: int
+    tokens_cached: int = 0  #: of `tokens_in`, those that the provider had kept from before
     data: Any = None  #: the answer as JSON, for a request with a schema
     calls: tuple[ToolCall, ...] = ()
 

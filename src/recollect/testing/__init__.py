@@ -5,6 +5,7 @@ The contract that every store fulfils is in `recollect.testing.contract`, which 
 """
 
 from recollect.storage.memory.store import InMemoryStore
+from recollect.testing.chat import ScriptedChat
 from recollect.testing.opening import open_async_memory, open_memory
 from recollect.testing.world import FrozenClock, HashEmbedder, SeededEntropy
 
@@ -12,6 +13,7 @@ __all__ = [
     "FrozenClock",
     "HashEmbedder",
     "InMemoryStore",
+    "ScriptedChat",
     "SeededEntropy",
     "open_async_memory",
     "open_memory",
