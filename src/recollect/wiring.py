@@ -4,13 +4,15 @@ import logging
 import os
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import cast
 
-from recollect.domain.errors import ValidationError
+from recollect.domain.errors import ValidationError, shown
 from recollect.domain.records import Verification
 from recollect.engine.core import LOG, Ports
 from recollect.engine.engine import Engine
 from recollect.logs import note
+from recollect.ports.chat import Chat
 from recollect.ports.embedder import Embedder
 from recollect.ports.store import Progress, Store
 from recollect.ports.world import Clock, Entropy
@@ -35,26 +37,35 @@ class SystemEntropy:
         return os.urandom(count)
 
 
+@dataclass(frozen=True, slots=True)
+class Models:
+    """What was chosen to embed and to ask; whoever brings one along closes it."""
+
+    embedder: object = None  #: an embedder, a function from texts to vectors, or what is a setting
+    memory_model: object = None  #: a chat
+    reasoning_model: object = None  #: a chat
+
+
 def open_engine(
     url: str,
     *,
     around: Callable[[Store], Store] | None = None,
     durability: str = "full",
     language: str = "english",
-    embedder: object = None,
+    models: Models | None = None,
     clock: Clock | None = None,
     entropy: Entropy | None = None,
     store: Store | None = None,
 ) -> Engine:
-    """An engine on the store that a URL names; `around` wraps a local store for an event loop.
-
-    `embedder` is an embedder, a function from texts to vectors, or what the setting can be.
-    """
+    """An engine on the store that a URL names; `around` wraps a local store for an event loop."""
     if durability not in ("full", "relaxed"):
         raise ValidationError(
             f"durability must be full or relaxed, not {durability!r}", field="durability"
         )
-    embeds = embedder_of(embedder, in_loop=around is not None)
+    chosen = models or Models()
+    embeds = embedder_of(chosen.embedder, in_loop=around is not None)
+    memory_model = chat_of(chosen.memory_model, field="memory_model")
+    reasoning_model = chat_of(chosen.reasoning_model, field="reasoning_model")
     local = store or SqliteStore(file_of(url), durability=durability)
     ports = Ports(
         store=around(local) if around and local.inline else local,
@@ -62,7 +73,9 @@ def open_engine(
         entropy=entropy or SystemEntropy(),
         analyser=Analyser(language),
         embedder=embeds,
-        automatic=embedder == "auto",
+        memory_model=memory_model,
+        reasoning_model=reasoning_model,
+        automatic=chosen.embedder == "auto",
     )
     where = None if store else file_of(url)
     note(LOG, logging.INFO, "opened", file=where, durability=local.durability, language=language)
@@ -101,6 +114,13 @@ def embedder_of(chosen: object, *, in_loop: bool) -> Embedder | None:
     from recollect.models.embedding.off_loop import OffLoop
 
     return OffLoop(made)
+
+
+def chat_of(chosen: object, *, field: str) -> Chat | None:
+    """The model that was brought along."""
+    if chosen is None or hasattr(chosen, "answer"):
+        return cast(Chat | None, chosen)
+    raise ValidationError(f"{field} must be a chat, not {shown(chosen)}", field=field)
 
 
 def file_of(url: str) -> str:

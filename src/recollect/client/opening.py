@@ -28,13 +28,14 @@ def open_backend(url: object, *, threaded: bool, **options: Any) -> "tuple[Backe
     said = {name: options.pop(name, None) for name in ("durability", "language", "user", "app")}
     embedder = options.pop("embedder", None)
     named = embedder is None or isinstance(embedder, str)
+    chats = {name: options.pop(name, None) for name in ("memory_model", "reasoning_model")}
     settings = load(url=url, **said, embedder=embedder if named else None)
     engine = wiring.open_engine(
         settings.url,
         around=off_loop if threaded else None,
         durability=settings.durability,
         language=settings.language,
-        embedder=settings.embedder if named else embedder,
+        models=wiring.Models(settings.embedder if named else embedder, **chats),
         **options,
     )
     return engine, Scope().narrowed(user=settings.user, app=settings.app)

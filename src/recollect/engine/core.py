@@ -23,6 +23,7 @@ from recollect.domain.records import MemoryRecord, Status
 from recollect.domain.requests import Because, Selection
 from recollect.domain.scopes import Scope, check_name
 from recollect.logs import note
+from recollect.ports.chat import Chat
 from recollect.ports.embedder import Embedder, Purpose
 from recollect.ports.store import Store
 from recollect.ports.world import Clock, Entropy
@@ -49,6 +50,8 @@ class Ports:
     entropy: Entropy
     analyser: Analyser
     embedder: Embedder | None = None
+    memory_model: Chat | None = None
+    reasoning_model: Chat | None = None
     #: The embedder was not asked for: vectors that callers bring along are not of its space.
     automatic: bool = False
 
@@ -62,6 +65,8 @@ class Core:
         self._entropy = ports.entropy
         self._analyser = ports.analyser
         self._embedder = ports.embedder
+        self._memory_chat = ports.memory_model
+        self._reasoning_chat = ports.reasoning_model
         self._automatic = ports.automatic
         self._last_id = 0
         self._numbering = threading.Lock()
@@ -70,7 +75,8 @@ class Core:
     @property
     def inline(self) -> bool:
         """True when no port ever suspends."""
-        return self._store.inline and (self._embedder is None or self._embedder.inline)
+        others = (self._embedder, self._memory_chat, self._reasoning_chat)
+        return self._store.inline and all(one is None or one.inline for one in others)
 
     # -- identity and time -----------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 """The engine: all use-cases over one set of ports."""
 
+from recollect.engine.asking import Asking
 from recollect.engine.carrying import Carrying
 from recollect.engine.conversing import Conversing
 from recollect.engine.forgetting import Erasing
@@ -9,5 +10,5 @@ from recollect.engine.relating import Relating
 from recollect.engine.revising import Revising
 
 
-class Engine(Itemising, Recalling, Relating, Conversing, Revising, Erasing, Carrying):
+class Engine(Asking, Itemising, Recalling, Relating, Conversing, Revising, Erasing, Carrying):
     """Implements `ports.backend.Backend` on a store."""

@@ -1,0 +1,17 @@
+"""Which model does the memory's work, and who is asked for it."""
+
+from recollect.domain.scopes import Scope
+from recollect.engine.core import Core
+from recollect.ports.chat import Chat
+
+
+class Asking(Core):
+    """Asking language models on behalf of a scope."""
+
+    async def _memory_model(self, scope: Scope, operation: str) -> Chat | None:
+        """The model for summaries, facts and rewrites in a scope; None to do it without one.
+
+        `operation` is what the call serves (`remember`, `recall`, `context`, …). Whoever asks
+        catches ProviderError and BudgetExceeded, and then does it without a model too.
+        """
+        return self._memory_chat or self._reasoning_chat
