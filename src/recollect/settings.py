@@ -50,6 +50,12 @@ class Settings:
         "`local`: search by meaning with the model that comes with the package; "
         "`none`: search by words only; `auto`: `local` if `recollect[local]` is installed",
     )
+    code_model: str = _setting(
+        "deepseek:deepseek-chat", "the model that requests for code are routed to"
+    )
+    reasoning_model: str = _setting(
+        "anthropic:claude-sonnet-4-5", "the model that every other request is routed to"
+    )
     recall_limit: int = _setting(
         10, "hits that `recollect recall` shows", least=1, most=RECALL_LIMIT_MAX
     )

@@ -572,3 +572,29 @@ def test_stats_count_and_draw(run: Run, trip: str) -> None:
     assert re.search(r"^memories +2$", told.out, re.MULTILINE)
     assert re.search(r"^fact +1  #+$", told.out, re.MULTILINE)
     assert run("stats", "--json").json["by_kind"] == {"fact": 1, "general": 1}
+
+
+# -- models ----------------------------------------------------------------------------------------
+
+
+def test_route_says_which_model_and_why(run: Run) -> None:
+    told = run("route", "Create", "a", "todo", "app")
+    assert told.status == 0
+    assert told.out.startswith("deepseek:deepseek-chat  code, confidence 0.89\n")
+    assert "asks to make or change something" in told.out
+    assert "mixed" in run("route", "show me how to create a login page").out
+    assert run("route", "yes").out.endswith("too little in it asks for code\n")
+    assert not list(Path().iterdir())  # it needs no memory and makes none
+
+
+def test_route_takes_its_models_from_the_settings_and_the_override_wins(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECOLLECT_REASONING_MODEL", "openai:gpt-5")
+    assert run("route", "Why?", "--json").json["model"] == "gpt-5"
+    chosen = run("route", "Why?", "--model", "ollama:llama3", "--json").json
+    assert (chosen["provider"], chosen["kind"]) == ("ollama", "chosen")
+    assert run("route", "yes", "--earlier", "Fix the bug", "--json").json["kind"] == "code"
+    told = run("route", "Why?", "--model", "llama3")
+    assert (told.status, told.out) == (1, "")
+    assert "must be named provider:model" in told.err

@@ -15,6 +15,7 @@ from recollect.cli.bench import bench
 from recollect.cli.completing import completion
 from recollect.cli.keeping import backup, export, import_, stats, verify
 from recollect.cli.reading import history_, list_, profile, recall, show
+from recollect.cli.routing import route
 from recollect.cli.tables import RED, clean, paint_if
 from recollect.cli.terminal import screen_of
 from recollect.cli.writing import correct, forget, remember, undo
@@ -27,6 +28,7 @@ SECTIONS = {
     "Remember": (remember, correct, undo, forget),
     "Look": (recall, list_, show, history_, profile),
     "Keep": (export, import_, backup, verify, stats),
+    "Models": (route,),
     "Measure": (bench,),
     "Shell": (completion,),
 }
