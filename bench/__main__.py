@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench import growing, searching, startup, together, writing
+from bench import counting, growing, searching, startup, together, writing
 from bench.measuring import Row
 from bench.report import PAGE, RESULTS, Report, line, machine
 from bench.workshop import Workshop
@@ -23,6 +23,7 @@ MEASURES: dict[str, Callable[[Workshop], Sequence[Row]]] = {
     "first": growing.first_recall,
     "exactness": searching.exactness,
     "growth": growing.remembering,
+    "tokens": counting.counting,
     "threads": together.threads,
     "processes": together.processes,
 }

@@ -1,0 +1,1 @@
+"""Tokens: how long a text is to a model."""
