@@ -1,6 +1,7 @@
 """Marks that tie a test to what it proves; tools/acceptance.py prints the table."""
 
 import os
+import signal
 
 import pytest
 
@@ -9,6 +10,10 @@ from tools.acceptance import items_to_prove
 #: Memories that tests open, here or in processes of their own, search by words: the model is for
 #: the tests that name it. What is set already, for one run, is kept.
 os.environ.setdefault("RECOLLECT_EMBEDDER", "none")
+
+#: A shell that starts the tests in the background has them ignore interrupts, and every process
+#: that they start; some tests interrupt themselves.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 PROOFS = ("acceptance", "promise")
 

@@ -129,21 +129,6 @@ def test_no_two_threads_draw_the_same_id(path: str) -> None:
         assert len({id for ids in drawn for id in ids}) == WRITERS * 2000
 
 
-def test_threads_that_write_at_once_share_commits(path: str, commits: list[int]) -> None:
-    ready = threading.Barrier(WRITERS, timeout=PATIENCE_S)
-    with recollect.open(path) as memory, ThreadPoolExecutor(WRITERS) as threads:
-        commits.clear()
-
-        def work(n: int) -> None:
-            ready.wait()
-            for i in range(EACH):
-                memory.remember(f"{n} {i}")
-
-        list(threads.map(work, range(WRITERS)))
-        assert len(commits) < WRITERS * EACH * 0.8
-        assert memory.count() == WRITERS * EACH
-
-
 def test_one_thread_commits_exactly_once_per_write(path: str, commits: list[int]) -> None:
     with recollect.open(path) as memory:
         commits.clear()
