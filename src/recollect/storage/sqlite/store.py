@@ -5,6 +5,8 @@ import os
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, TypeVar
 
 import apsw
@@ -39,6 +41,14 @@ T = TypeVar("T")
 READERS_MAX = 8
 
 
+@dataclass(slots=True)
+class _Reader:
+    """A place for one who reads, with the connection that the last one left there."""
+
+    turn: threading.Lock = field(default_factory=threading.Lock)
+    connection: apsw.Connection | None = None
+
+
 class SqliteStore:
     """Memories in one SQLite file. Never suspends, so it needs neither a loop nor a thread."""
 
@@ -53,8 +63,8 @@ class SqliteStore:
                 create_private(self.path)
         self._committer = Committer(self._connect)
         self._searcher = Searcher()
-        self._readers: list[apsw.Connection] = []
-        self._pool = threading.BoundedSemaphore(READERS_MAX)
+        self._readers = [_Reader() for _ in range(READERS_MAX)]
+        self._turns = count()
         self._pooling = threading.Lock()
         self._process = os.getpid()
         self._closed = False
@@ -291,33 +301,45 @@ class SqliteStore:
 
     @contextmanager
     def _reader(self) -> Generator[apsw.Connection]:
-        with self._pool:
+        reader = self._next_reader()
+        # A lock and not a semaphore: an interrupt cannot fall between taking it and the block.
+        with reader.turn:
             with self._pooling:
-                connection = self._readers.pop() if self._readers else None
+                connection, reader.connection = reader.connection, None
             if connection is None:
                 connection = connect(self.path, durability=self.durability, vfs=self._vfs)
             try:
                 yield connection
             except BaseException as exc:
                 if isinstance(exc, RecollectError) and not isinstance(exc, StorageError):
-                    self._give_back(connection)
+                    self._give_back(reader, connection)
                 else:  # in an unknown state
                     connection.close(True)
                 raise
-            self._give_back(connection)
+            self._give_back(reader, connection)
 
-    def _give_back(self, connection: apsw.Connection) -> None:
+    def _next_reader(self) -> _Reader:
+        """One that nobody uses just now, or else whose turn it is to be waited for."""
+        for reader in self._readers:
+            if not reader.turn.locked():
+                return reader
+        return self._readers[next(self._turns) % READERS_MAX]
+
+    def _give_back(self, reader: _Reader, connection: apsw.Connection) -> None:
         with self._pooling:
             if not self._closed:
-                self._readers.append(connection)
+                reader.connection = connection
                 return
         connection.close()
 
     def _drop_readers(self) -> None:
         with self._pooling:
-            readers, self._readers = self._readers, []
-        for connection in readers:
-            connection.close()
+            idle = [reader.connection for reader in self._readers]
+            for reader in self._readers:
+                reader.connection = None
+        for connection in idle:
+            if connection is not None:
+                connection.close()
 
     def _require_open(self) -> None:
         if self._closed:
