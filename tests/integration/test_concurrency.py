@@ -26,6 +26,7 @@ from recollect.storage.sqlite.store import READERS_MAX
 WRITERS = 8
 EACH = 50
 PATIENCE_S = 60
+TIMER_S = 1.0  #: a timer that has not come by then never will
 #: At how many moments of a write and a search Ctrl-C is tried.
 POINTS = 100
 SPAWN = multiprocessing.get_context("spawn")
@@ -307,7 +308,9 @@ def interrupted(work: Callable[[], Any], after_s: float) -> bool:
         signal.setitimer(signal.ITIMER_REAL, after_s)
         work()
         done = True
-        threading.Event().wait(PATIENCE_S)  # for the interrupt, which must not hit what follows
+        # For the interrupt, which must not hit what follows. Python itself drops one that falls
+        # into a destructor.
+        threading.Event().wait(TIMER_S)
     except KeyboardInterrupt:
         pass
     return not done
@@ -401,6 +404,7 @@ def test_a_writer_that_is_interrupted_while_it_waits_never_writes(path: str) -> 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("ctrl_c")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers here")
 def test_ctrl_c_at_any_moment_of_a_write_and_a_search_leaves_the_memory_usable(path: str) -> None:
     with recollect.open(path) as memory:
