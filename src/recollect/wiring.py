@@ -10,7 +10,7 @@ from typing import cast
 from recollect.domain.errors import ValidationError, shown
 from recollect.domain.records import Verification
 from recollect.engine.core import LOG, Ports
-from recollect.engine.engine import Engine
+from recollect.lifecycle.keeper import Keeper
 from recollect.logs import note
 from recollect.ports.chat import Chat
 from recollect.ports.embedder import Embedder
@@ -56,8 +56,11 @@ def open_engine(
     clock: Clock | None = None,
     entropy: Entropy | None = None,
     store: Store | None = None,
-) -> Engine:
-    """An engine on the store that a URL names; `around` wraps a local store for an event loop."""
+) -> Keeper:
+    """The engine and what runs later, on the store that a URL names.
+
+    `around` wraps a local store for an event loop.
+    """
     if durability not in ("full", "relaxed"):
         raise ValidationError(
             f"durability must be full or relaxed, not {durability!r}", field="durability"
@@ -79,7 +82,7 @@ def open_engine(
     )
     where = None if store else file_of(url)
     note(LOG, logging.INFO, "opened", file=where, durability=local.durability, language=language)
-    return Engine(ports)
+    return Keeper(ports)
 
 
 def verify_file(url: str, progress: Progress) -> Verification:

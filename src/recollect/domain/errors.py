@@ -9,7 +9,8 @@ RecollectError
 ├── NotFound                   nothing with that id in this scope (the same for foreign ids)
 ├── ConflictError              the thing changed or already exists
 │   ├── VersionMismatch        `if_version` does not match
-│   └── IdempotencyMismatch    the same key with another body
+│   ├── IdempotencyMismatch    the same key with another body
+│   └── LeaseLost              the job was claimed by somebody else meanwhile
 ├── StorageError               the store cannot do it
 │   ├── StorageUnavailable     it did not answer; safe to retry
 │   ├── StorageFull            no space left; reads still work
@@ -106,6 +107,12 @@ class IdempotencyMismatch(ConflictError):
     """The key was used before for another body."""
 
     code, http_status = "idempotency-mismatch", 422
+
+
+class LeaseLost(ConflictError):
+    """The job's lease ran out and somebody else claimed it; nothing of this try was kept."""
+
+    code, http_status = "lease-lost", 409
 
 
 class StorageError(RecollectError):

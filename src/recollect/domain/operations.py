@@ -179,24 +179,84 @@ class Touch:
 class Enqueue:
     """Queue a job in the same transaction. Answers with its number.
 
-    None for a memory that is not there: its write repeated an earlier one.
+    None for a memory that is not there, since its write repeated an earlier one, and for a
+    `unique` job when another of the same kind, place and memory waits already. A job that is to
+    run `alone` is not claimed while another of its kind and place runs. Without a place it is
+    about the whole store.
     """
 
     at: int
     kind: str
     payload: JsonObject
-    place: Place
+    place: Place | None
     memory: str | None = None
     run_at: int | None = None
+    priority: int = 0  #: the highest of those that are due is claimed first
+    alone: bool = False
+    unique: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RenewJob:
+    """Hold a claimed job until a later moment. LeaseLost when somebody else has it by now."""
+
+    number: int
+    attempt: int
+    until: int
+
+
+@dataclass(frozen=True, slots=True)
+class FinishJob:
+    """Take a job that is done off the queue. LeaseLost when somebody else has it by now: what
+    comes with it in the transaction is then undone too, so that it has its effects once.
+    """
+
+    number: int
+    attempt: int
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class RetryJob:
+    """Let go of a job that failed, to be tried again at `run_at`; without a reason it did not
+    fail but was only given back, and the try does not count. LeaseLost as for `FinishJob`.
+    """
+
+    number: int
+    attempt: int
+    at: int
+    run_at: int
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BuryJob:
+    """Give a job up: it stays, dead, with the reason. LeaseLost as for `FinishJob`."""
+
+    number: int
+    attempt: int
+    at: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReviveJob:
+    """Try a dead job again from now on. NotFound if there is no dead job of this number."""
+
+    number: int
+    at: int
 
 
 @dataclass(frozen=True, slots=True)
 class PutEmbedding:
-    """Add vectors to a memory. Answers False if the memory changed since it was read."""
+    """Add vectors to a memory. Answers False if the memory changed since it was read, or raises
+    VersionMismatch if it `must` fit, so that nothing else of the transaction happens either.
+    """
 
     id: str
     version: int
     entry: Entry
+    must: bool = False
 
 
 Operation = (
@@ -211,5 +271,10 @@ Operation = (
     | Rehome
     | Touch
     | Enqueue
+    | RenewJob
+    | FinishJob
+    | RetryJob
+    | BuryJob
+    | ReviveJob
     | PutEmbedding
 )

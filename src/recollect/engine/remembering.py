@@ -25,7 +25,6 @@ from recollect.domain.operations import (
     Entry,
     Once,
     Operation,
-    PutEmbedding,
     Remember,
     SetLink,
     Stamp,
@@ -36,12 +35,10 @@ from recollect.domain.requests import Because, NewMemory
 from recollect.domain.scopes import Place, Scope, check_name
 from recollect.engine.core import LOG, SALT_BYTES, Core, given_vector, given_vectors
 from recollect.logs import ms_since, note
-from recollect.ports.store import Job
 
 #: Reads are written down with the first write after this many memories were read.
 TOUCH_AT = 64
 EMBED_JOB = "embed"
-LEASE_US = 60 * 1_000_000
 
 
 class Remembering(Core):
@@ -197,33 +194,6 @@ class Remembering(Core):
         if self._embedder is None or entry.vector is not None:
             return []
         return [Enqueue(at, EMBED_JOB, {}, place, id)]
-
-    async def catch_up(self, limit: int) -> int:
-        """Give vectors to memories that were stored while the embedder did not answer."""
-        whole(limit, 1, BATCH_ITEMS_MAX, field="limit")
-        if self._embedder is None:
-            return 0
-        now = self._clock.now()
-        jobs = await self._store.claim_jobs([EMBED_JOB], limit, now=now, lease_us=LEASE_US)
-        done = 0
-        for job in jobs:
-            done += await self._embed_later(job)
-        return done
-
-    async def _embed_later(self, job: Job) -> bool:
-        """Carry out one job; whatever became of its memory, it is done once."""
-        assert self._embedder is not None
-        everything = self._everything(Scope(tenant=job.place.tenant))
-        found = await self._store.get([job.memory or ""], replace(everything, places=(job.place,)))
-        record = found.get(job.memory or "")
-        if record is not None:
-            entry = await self._entry(record)
-            if entry.vector is None:
-                return False
-            stored = await self._store.apply([PutEmbedding(record.id, record.version, entry)])
-            if not stored[0]:
-                return False
-        return await self._store.finish_job(job)
 
     async def close(self) -> None:
         """Write down outstanding reads, seal and release the store."""

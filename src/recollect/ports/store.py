@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from recollect.domain.jobs import Job, JobQuery, Queue, QueuedJob
 from recollect.domain.operations import Operation
 from recollect.domain.queries import EventQuery, Scan, Search, View
 from recollect.domain.records import (
@@ -74,19 +75,6 @@ class Candidates:
     after: NDArray[np.int32]  #: and the message after it
     past: Mapping[int, MemoryRecord] = field(default_factory=dict[int, MemoryRecord])
     #: candidates that are earlier versions, by handle
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A queued piece of work, leased to whoever claimed it until `leased_until`."""
-
-    number: int
-    kind: str
-    payload: JsonObject
-    place: Place
-    memory: str | None
-    attempt: int
-    leased_until: int
 
 
 class Store(Protocol):
@@ -179,11 +167,17 @@ class Store(Protocol):
     async def claim_jobs(
         self, kinds: Sequence[str], limit: int, *, now: int, lease_us: int
     ) -> list[Job]:
-        """Lease due jobs; each claim has a higher `attempt`, which fences off earlier holders."""
+        """Lease due jobs, the highest priority and then the oldest first; never two of a kind
+        and place that are to run alone. Each claim has a higher `attempt`.
+        """
         ...
 
-    async def finish_job(self, job: Job) -> bool:
-        """Remove a job; False when it was claimed by somebody else meanwhile."""
+    async def jobs(self, query: JobQuery) -> list[QueuedJob]:
+        """Jobs that wait, run or are dead."""
+        ...
+
+    async def queue(self, now: int) -> Queue:
+        """The queue at a moment."""
         ...
 
     async def entries(self, view: View, after: int, limit: int) -> list[tuple[int, MemoryRecord]]:

@@ -1,14 +1,13 @@
 """The in-memory store: the contract in plain dictionaries, for tests and for trying things out."""
 
-import copy
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 from recollect.domain import digests, times
 from recollect.domain.errors import ClosedError, RecollectError, StorageError
+from recollect.domain.jobs import Job, JobQuery, Queue, QueuedJob
 from recollect.domain.operations import Operation
 from recollect.domain.queries import EventQuery, Scan, Search, View
 from recollect.domain.records import (
@@ -23,13 +22,13 @@ from recollect.domain.records import (
     Verification,
 )
 from recollect.domain.scopes import Place
-from recollect.ports.store import Candidates, Job, Progress
-from recollect.storage.memory import reading, searching, upkeep
+from recollect.ports.store import Candidates, Progress
+from recollect.storage.memory import jobs, reading, searching, upkeep
 from recollect.storage.memory.erasing import ERASING
 from recollect.storage.memory.tables import Tables
 from recollect.storage.memory.writing import WRITING
 
-_CARRIERS = {**WRITING, **ERASING}
+_CARRIERS = {**WRITING, **ERASING, **jobs.JOBS}
 
 
 class InMemoryStore:
@@ -192,21 +191,17 @@ class InMemoryStore:
     ) -> list[Job]:
         """Lease due jobs."""
         with self._writing() as tables:
-            due = sorted(
-                (job.run_at, number)
-                for number, job in tables.jobs.items()
-                if job.kind in kinds and job.run_at <= now and job.leased_until <= now
-            )
-            return [_lease(tables, number, now + lease_us) for _, number in due[:limit]]
+            return jobs.claim(tables, kinds, limit, now, now + lease_us)
 
-    async def finish_job(self, job: Job) -> bool:
-        """Remove a job that is still ours."""
-        with self._writing() as tables:
-            row = tables.jobs.get(job.number)
-            if row is None or row.attempt != job.attempt:
-                return False
-            del tables.jobs[job.number]
-            return True
+    async def jobs(self, query: JobQuery) -> list[QueuedJob]:
+        """Jobs that wait, run or are dead."""
+        with self._reading() as tables:
+            return jobs.listed(tables, query)
+
+    async def queue(self, now: int) -> Queue:
+        """The queue at a moment."""
+        with self._reading() as tables:
+            return jobs.queue(tables, now)
 
     # -- upkeep ----------------------------------------------------------------------------------
 
@@ -261,18 +256,3 @@ def _attempt(tables: Tables, operation: Operation) -> Any:
     except RecollectError as exc:
         tables.rollback(mark)
         return exc
-
-
-def _lease(tables: Tables, number: int, until: int) -> Job:
-    row = tables.jobs[number]
-    leased = replace(row, attempt=row.attempt + 1, leased_until=until)
-    tables.jobs[number] = leased
-    return Job(
-        number=number,
-        kind=row.kind,
-        payload=copy.deepcopy(row.payload),
-        place=row.place,
-        memory=None if row.memory is None else tables.memories[row.memory].record.id,
-        attempt=leased.attempt,
-        leased_until=until,
-    )

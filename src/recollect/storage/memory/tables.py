@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from recollect.domain import digests
 from recollect.domain.errors import NotFound
+from recollect.domain.jobs import JobState, Record
 from recollect.domain.operations import Stamp
 from recollect.domain.records import JsonObject, MemoryRecord
 from recollect.domain.scopes import Place
@@ -118,12 +119,23 @@ class JobRow:
     """A queued job."""
 
     kind: str
-    place: Place
+    place: Place | None
     memory: int | None
     payload: JsonObject
-    run_at: int
+    due_at: int
+    priority: int
+    alone: bool
     attempt: int = 0
+    tries: int = 0
     leased_until: int = 0
+    dead_at: int | None = None
+    reason: str | None = None
+
+    def state(self, now: int) -> JobState:
+        """What is becoming of it."""
+        if self.dead_at is not None:
+            return JobState.DEAD
+        return JobState.RUNNING if self.leased_until > now else JobState.WAITING
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +168,7 @@ class Tables:
         self.past_profiles: Table[tuple[int, int], ProfileRow] = Table(self.journal)
         self.once: Table[tuple[Place, str], OnceRow] = Table(self.journal)
         self.jobs: Table[int, JobRow] = Table(self.journal)
+        self.duties: Table[str, Record] = Table(self.journal)
         self.spaces: Table[str, int] = Table(self.journal)
         self.tombstones: Table[tuple[str, bytes], int] = Table(self.journal)
 

@@ -25,7 +25,6 @@ from recollect.domain.records import (
 from recollect.storage.memory import reading
 from recollect.storage.memory.tables import (
     GroupRow,
-    JobRow,
     OnceRow,
     PastState,
     ProfileRow,
@@ -270,22 +269,12 @@ def touch(tables: Tables, op: operations.Touch) -> None:
             tables.memories[number] = replace(row, record=read)
 
 
-def enqueue(tables: Tables, op: operations.Enqueue) -> int | None:
-    """Queue a job; none for a memory that is not there (its write was a repetition)."""
-    row = None if op.memory is None else tables.row_of.get(op.memory)
-    if op.memory is not None and (row is None or tables.memories[row].record.place != op.place):
-        return None
-    tables.place(op.place)
-    number = tables.next("job")
-    run_at = op.at if op.run_at is None else op.run_at
-    tables.jobs[number] = JobRow(op.kind, op.place, row, copy.deepcopy(op.payload), run_at)
-    return number
-
-
 def put_embedding(tables: Tables, op: operations.PutEmbedding) -> bool:
     """Add a vector to a memory whose text is still the one that was embedded."""
     number = tables.row_of.get(op.id)
     if number is None or tables.memories[number].record.version != op.version:
+        if op.must:
+            raise VersionMismatch(f"{op.id} is not at version {op.version} any more")
         return False
     put_entry(tables, number, op.entry)
     return True
@@ -300,6 +289,5 @@ WRITING: Mapping[type, Callable[[Tables, Any], Any]] = {
     operations.OpenSession: open_session,
     operations.WriteProfile: write_profile,
     operations.Touch: touch,
-    operations.Enqueue: enqueue,
     operations.PutEmbedding: put_embedding,
 }

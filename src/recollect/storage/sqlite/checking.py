@@ -12,7 +12,7 @@ from recollect.domain.errors import SchemaError, StorageCorrupt
 from recollect.domain.records import Finding, Verification
 from recollect.ports.store import Progress
 from recollect.storage.sqlite import segments, upkeep
-from recollect.storage.sqlite.connection import connect, translated
+from recollect.storage.sqlite.connection import connect, know_sums, translated
 from recollect.storage.sqlite.sql import query, stream
 from recollect.storage.sqlite.upkeep import fixed_part, refuse_by_header, sha256_of
 
@@ -81,6 +81,7 @@ def _check_structure(connection: apsw.Connection) -> Findings:
 def _check_schema(connection: apsw.Connection) -> Findings:
     """Tables and indexes are defined as the schema steps define them, to the letter."""
     model = apsw.Connection(":memory:")
+    know_sums(model)
     try:
         for _, script in upkeep.migrations():
             model.execute(script)
@@ -172,7 +173,7 @@ def _checked_sums(table: str) -> Callable[[apsw.Connection], Findings]:
 _SUMMED = (
     *("places", "spaces", "vectors", "unsealed", "segments", "versions"),
     *("links", "groups", "members", "sessions", "once", "accesses"),
-    *("jobs", "tombstones"),
+    *("jobs", "duties", "tombstones"),
 )
 _CHECKS: dict[str, Callable[[apsw.Connection], Findings]] = {
     "structure": _check_structure,

@@ -52,8 +52,15 @@ def _prepare(connection: apsw.Connection, durability: str) -> None:
     connection.pragma("cache_size", -CACHE_KIB)
     connection.pragma("temp_store", "memory")
     connection.pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
+    know_sums(connection)
+
+
+def know_sums(connection: apsw.Connection) -> None:
+    """Have SQL, schema steps among it, compute the checksums of rows that it changes."""
     for name, values in (
         ("access_sum", 3),
+        ("duty_sum", 6),
+        ("job_sum", 14),
         ("member_sum", 3),
         ("segment_sum", 5),
         ("version_sum", 7),

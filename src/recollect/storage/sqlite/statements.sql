@@ -307,19 +307,97 @@ ON CONFLICT (memory) DO UPDATE SET
     count = count + ?2, last_at = ?3, sum = access_sum(memory, count + ?2, ?3);
 
 -- name: insert_job
-INSERT INTO jobs (kind, place, memory, payload, run_at, sum, attempt, leased_until)
-VALUES (?, ?, ?, ?, ?, ?, 0, 0) RETURNING number;
+INSERT INTO jobs (
+    kind, place, memory, payload, run_at, due_at, priority, alone, sum, attempt, leased_until
+) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7, 0, 0, 0) RETURNING number;
 
--- name: due_jobs
-SELECT number, kind, place, memory, payload, attempt FROM jobs
-WHERE run_at <= ?1 AND leased_until <= ?1 AND kind IN (SELECT value FROM json_each(?2))
-ORDER BY run_at, number LIMIT ?3;
+-- name: sum_job
+UPDATE jobs SET sum = job_sum(
+    number, kind, place, memory, payload, run_at, attempt, leased_until,
+    priority, alone, tries, due_at, dead_at, reason
+) WHERE number = ?;
+
+-- name: waiting_job
+SELECT 1 FROM jobs
+WHERE kind = ?2 AND place = ?3 AND memory IS ?4 AND dead_at IS NULL AND leased_until <= ?1;
+
+-- name: next_job
+-- The job to claim now: of the highest priority, then the one that is due for longest.
+SELECT
+    j.number, j.kind, j.place, (SELECT id FROM memories WHERE row = j.memory), j.payload,
+    j.attempt, j.tries
+FROM jobs AS j
+WHERE j.dead_at IS NULL AND j.due_at <= ?1 AND j.leased_until <= ?1
+    AND j.kind IN (SELECT value FROM json_each(?2))
+    AND NOT (j.alone AND EXISTS (
+        SELECT 1 FROM jobs AS other
+        WHERE other.place = j.place AND other.kind = j.kind AND other.leased_until > ?1
+    ))
+ORDER BY j.priority DESC, j.due_at, j.number LIMIT 1;
 
 -- name: lease_job
-UPDATE jobs SET attempt = attempt + 1, leased_until = ? WHERE number = ?;
+UPDATE jobs SET attempt = attempt + 1, tries = tries + 1, leased_until = ? WHERE number = ?;
+
+-- name: renew_job
+UPDATE jobs SET leased_until = ?3 WHERE number = ?1 AND attempt = ?2 AND leased_until > 0
+RETURNING kind;
 
 -- name: finish_job
-DELETE FROM jobs WHERE number = ? AND attempt = ? RETURNING number;
+DELETE FROM jobs WHERE number = ?1 AND attempt = ?2 AND leased_until > 0 RETURNING kind;
+
+-- name: give_back_job
+UPDATE jobs SET leased_until = 0, tries = tries - 1, due_at = ?3
+WHERE number = ?1 AND attempt = ?2 AND leased_until > 0 RETURNING kind;
+
+-- name: retry_job
+UPDATE jobs SET leased_until = 0, due_at = ?3, reason = ?4
+WHERE number = ?1 AND attempt = ?2 AND leased_until > 0 RETURNING kind;
+
+-- name: bury_job
+UPDATE jobs SET leased_until = 0, dead_at = ?3, reason = ?4
+WHERE number = ?1 AND attempt = ?2 AND leased_until > 0 RETURNING kind;
+
+-- name: revive_job
+UPDATE jobs SET dead_at = NULL, tries = 0, due_at = ?2
+WHERE number = ?1 AND dead_at IS NOT NULL RETURNING kind;
+
+-- name: list_jobs
+WITH listed AS (
+    SELECT
+        number, kind, place, memory, priority, tries, due_at, reason, dead_at,
+        CASE WHEN dead_at IS NOT NULL THEN 'dead' WHEN leased_until > ?1 THEN 'running'
+            ELSE 'waiting' END AS state
+    FROM jobs WHERE number > ?2
+)
+SELECT
+    number, kind, state, place, (SELECT id FROM memories WHERE row = memory), priority, tries,
+    due_at, reason, dead_at
+FROM listed
+WHERE (?3 IS NULL OR state = ?3) AND (?4 IS NULL OR kind IN (SELECT value FROM json_each(?4)))
+ORDER BY number LIMIT ?5;
+
+-- name: count_jobs
+-- By kind and state: how many, how many of them may run now, and when the first may.
+SELECT
+    kind,
+    CASE WHEN dead_at IS NOT NULL THEN 'dead' WHEN leased_until > ?1 THEN 'running'
+        ELSE 'waiting' END AS state,
+    count(*), sum(due_at <= ?1), min(due_at)
+FROM jobs GROUP BY kind, state;
+
+-- name: duties
+SELECT kind, done, failed, done_at, failed_at, reason FROM duties ORDER BY kind;
+
+-- name: count_done
+INSERT INTO duties (kind, done, failed, done_at, sum) VALUES (?1, 1, 0, ?2, 0)
+ON CONFLICT (kind) DO UPDATE SET done = done + 1, done_at = ?2;
+
+-- name: count_failed
+INSERT INTO duties (kind, done, failed, failed_at, reason, sum) VALUES (?1, 0, 1, ?2, ?3, 0)
+ON CONFLICT (kind) DO UPDATE SET failed = failed + 1, failed_at = ?2, reason = ?3;
+
+-- name: sum_duty
+UPDATE duties SET sum = duty_sum(kind, done, failed, done_at, failed_at, reason) WHERE kind = ?;
 
 -- name: insert_tombstone
 INSERT INTO tombstones (digest, tenant, at, sum) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING;
@@ -372,7 +450,10 @@ UPDATE versions SET place = ?2, sum = version_sum(what, about, version, ?2, sinc
 WHERE what = 'memory' AND place = ?1;
 
 -- name: move_jobs
-UPDATE jobs SET place = ?2 WHERE place = ?1;
+UPDATE jobs SET place = ?2, sum = job_sum(
+    number, kind, ?2, memory, payload, run_at, attempt, leased_until,
+    priority, alone, tries, due_at, dead_at, reason
+) WHERE place = ?1;
 
 -- name: clashing_keys
 -- Items that both places hold under one key.
@@ -581,7 +662,13 @@ SELECT place, id, kind, metadata, started_at, expires_at, sum FROM sessions;
 SELECT place, key, body, memory, at, sum FROM once;
 
 -- name: sums_jobs
-SELECT kind, memory, payload, run_at, sum FROM jobs;
+SELECT
+    number, kind, place, memory, payload, run_at, attempt, leased_until,
+    priority, alone, tries, due_at, dead_at, reason, sum
+FROM jobs;
+
+-- name: sums_duties
+SELECT kind, done, failed, done_at, failed_at, reason, sum FROM duties;
 
 -- name: sums_tombstones
 SELECT digest, tenant, at, sum FROM tombstones;

@@ -1,6 +1,5 @@
 """The SQLite store: one file, one writer at a time, any number of readers."""
 
-import json
 import os
 import threading
 from collections.abc import Callable, Generator, Sequence
@@ -13,6 +12,7 @@ import apsw
 import numpy as np
 
 from recollect.domain.errors import ClosedError, RecollectError, StorageError
+from recollect.domain.jobs import Job, JobQuery, Queue, QueuedJob
 from recollect.domain.operations import Operation, Remember
 from recollect.domain.queries import EventQuery, Scan, Search, View
 from recollect.domain.records import (
@@ -27,14 +27,15 @@ from recollect.domain.records import (
     Verification,
 )
 from recollect.domain.scopes import Place
-from recollect.ports.store import Candidates, Job, Progress
-from recollect.storage.sqlite import checking, reading, rows, sealing, segments, upkeep
+from recollect.ports.store import Candidates, Progress
+from recollect.storage.sqlite import checking, jobs, reading, sealing, segments, upkeep
 from recollect.storage.sqlite.commit import Committer
 from recollect.storage.sqlite.connection import connect, create_private, translated
 from recollect.storage.sqlite.erasing import ERASING
+from recollect.storage.sqlite.jobs import JOBS
 from recollect.storage.sqlite.searching import Searcher
 from recollect.storage.sqlite.segments import SEAL_AT
-from recollect.storage.sqlite.sql import first, query, run, stream
+from recollect.storage.sqlite.sql import first, stream
 from recollect.storage.sqlite.writing import Transaction, execute
 
 T = TypeVar("T")
@@ -101,7 +102,8 @@ class SqliteStore:
     def _carry_out(self, tx: Transaction, operation: Operation) -> Any:
         carrier = ERASING.get(type(operation))
         if carrier is None:
-            return execute(tx, operation)
+            carrier = JOBS.get(type(operation), execute)
+            return carrier(tx, operation)
         self._index_added(tx)
         return carrier(tx, operation)
 
@@ -217,32 +219,15 @@ class SqliteStore:
         """Lease due jobs."""
         self._require_open()
         until = now + lease_us
-        values = (now, rows.json_list(kinds), limit)
+        return self._committer.run(lambda c: jobs.claim(c, kinds, limit, now, until))
 
-        def claim(connection: apsw.Connection) -> list[Job]:
-            claimed: list[Job] = []
-            for row in query(connection, "due_jobs", *values):
-                number, kind, place, memory, payload, attempt = row
-                run(connection, "lease_job", until, number)
-                where = rows.place_of(connection, place)
-                if where is None:
-                    continue
-                id = None if memory is None else _id_of(connection, memory)
-                job = Job(number, kind, json.loads(payload), where, id, attempt + 1, until)
-                claimed.append(job)
-            return claimed
+    async def jobs(self, query: JobQuery) -> list[QueuedJob]:
+        """Jobs that wait, run or are dead."""
+        return self._read(lambda connection: jobs.listed(connection, query))
 
-        return self._committer.run(claim)
-
-    async def finish_job(self, job: Job) -> bool:
-        """Remove a job that is still ours."""
-        self._require_open()
-        values = (job.number, job.attempt)
-
-        def finish(connection: apsw.Connection) -> bool:
-            return first(connection, "finish_job", *values) is not None
-
-        return self._committer.run(finish)
+    async def queue(self, now: int) -> Queue:
+        """The queue at a moment."""
+        return self._read(lambda connection: jobs.queue(connection, now))
 
     # -- upkeep ----------------------------------------------------------------------------------
 
@@ -364,11 +349,6 @@ def _quantised(operations: Sequence[Operation]) -> dict[bytes, bytes]:
             joined = np.frombuffer(b"".join(vectors), dtype="<f4").reshape(-1, dimensions)
             codes.update(zip(vectors, segments.quantise(joined), strict=True))
     return codes
-
-
-def _id_of(connection: apsw.Connection, row: int) -> str | None:
-    found = first(connection, "memory_by_row", row)
-    return None if found is None else found[2]
 
 
 def _stats(connection: apsw.Connection, tenant: str, path: str) -> JsonObject:

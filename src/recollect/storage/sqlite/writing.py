@@ -463,24 +463,12 @@ def touch(tx: Transaction, op: operations.Touch) -> None:
         tx.run("touch", id, count, op.at)
 
 
-def enqueue(tx: Transaction, op: operations.Enqueue) -> int | None:
-    """Queue a job; none for a memory that is not there (its write was a repetition)."""
-    row: int | None = None
-    if op.memory is not None:
-        found = tx.first("memory_by_id", op.memory)
-        if found is None or found[1] != tx.place(op.place):
-            return None
-        row = found[0]
-    run_at = op.at if op.run_at is None else op.run_at
-    payload = compact(op.payload)
-    total = digests.checksum(op.kind, row, payload, run_at)
-    return tx.scalar("insert_job", op.kind, tx.place(op.place), row, payload, run_at, total)
-
-
 def put_embedding(tx: Transaction, op: operations.PutEmbedding) -> bool:
     """Add a vector to a memory whose text is still the one that was embedded."""
     found = tx.first("memory_by_id", op.id)
     if found is None or found[-2] != op.version:
+        if op.must:
+            raise VersionMismatch(f"{op.id} is not at version {op.version} any more")
         return False
     put_entry(tx, found[1], found[0], op.entry, _space_of(tx, op.entry))
     return True
@@ -495,6 +483,5 @@ _CARRIERS: Mapping[type, Callable[[Transaction, Any], Any]] = {
     operations.OpenSession: open_session,
     operations.WriteProfile: write_profile,
     operations.Touch: touch,
-    operations.Enqueue: enqueue,
     operations.PutEmbedding: put_embedding,
 }

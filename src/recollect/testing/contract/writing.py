@@ -256,4 +256,6 @@ class WritingContract(OnWorkbench):
         assert bench.search(vector=[1, 0, 0]).keys.size == 1
         assert bench.do(replace(put, version=2)) is False
         assert bench.do(replace(put, id=bench.id())) is False
+        with pytest.raises(VersionMismatch):
+            bench.do(replace(put, version=2, must=True))
         assert bench.get(stored.id) == stored

@@ -1,0 +1,1 @@
+"""What runs later: jobs, and the duties that they carry out."""
