@@ -5,7 +5,7 @@ library. All days are days in UTC, as everywhere inside.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal
@@ -34,26 +34,45 @@ class Period:
 
 
 _MONTH_NAMES = (
-    "january february march april may june july august september october november december"
-).split()
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
 _MONTH_NUMBERS = {
     said: number
     for number, name in enumerate(_MONTH_NAMES, start=1)
-    for said in (name, name[:3], name[:4] if name == "september" else name)
+    for said in (name, name[:3], "sept" if name == "september" else name)
 }
-_WEEKDAYS: Sequence[str] = "monday tuesday wednesday thursday friday saturday sunday".split()
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _SEASONS = {"spring": 3, "summer": 6, "fall": 9, "autumn": 9, "winter": 12}
 _NUMBERS = {
-    word: number
-    for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve".split()
-    )
-} | {"a": 1, "an": 1, "a couple of": 2, "couple of": 2, "a few": 3, "few": 3, "several": 4}
+    "a": 1,
+    "one": 1,
+    "an": 1,
+    "two": 2,
+    "couple of": 2,
+    "a couple of": 2,
+    "three": 3,
+    "few": 3,
+    "a few": 3,
+    "four": 4,
+    "several": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+    "eleven": 11,
+    "twelve": 12,
+}
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 #: Without any of these, and without a digit, an English question names no date.
 HINTS = frozenset(
-    [*_MONTH_NUMBERS, *_WEEKDAYS, "today", "tonight", "yesterday", "tomorrow", "ago"]
-    + ["last", "past", "this", "next", "previous", "coming"]
+    [
+        *(*_MONTH_NUMBERS, *_WEEKDAYS, *_SEASONS),
+        *("today", "tonight", "yesterday", "tomorrow", "ago"),
+        *("last", "past", "this", "next", "previous", "coming"),
+    ]
 )
 
 _MONTH = rf"(?P<month>{'|'.join(sorted(_MONTH_NUMBERS, key=len, reverse=True))})"
