@@ -56,6 +56,10 @@ class Settings:
     reasoning_model: str = _setting(
         "anthropic:claude-sonnet-4-5", "the model that every other request is routed to"
     )
+    duplicates: Literal["strengthen", "keep"] = _setting(
+        "strengthen",
+        "what says the same as a memory: `strengthen` that one, or `keep` both",
+    )
     recall_limit: int = _setting(
         10, "hits that `recollect recall` shows", least=1, most=RECALL_LIMIT_MAX
     )

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
+from recollect.domain.conduct import USUAL, Conduct
 from recollect.domain.errors import ValidationError, shown
 from recollect.domain.records import Verification
 from recollect.engine.core import LOG, Ports
@@ -51,8 +52,8 @@ def open_engine(
     *,
     around: Callable[[Store], Store] | None = None,
     durability: str = "full",
-    language: str = "english",
     models: Models | None = None,
+    conduct: Conduct = USUAL,
     clock: Clock | None = None,
     entropy: Entropy | None = None,
     store: Store | None = None,
@@ -74,14 +75,16 @@ def open_engine(
         store=around(local) if around and local.inline else local,
         clock=clock or SystemClock(),
         entropy=entropy or SystemEntropy(),
-        analyser=Analyser(language),
+        analyser=Analyser(conduct.language),
         embedder=embeds,
         memory_model=memory_model,
         reasoning_model=reasoning_model,
         automatic=chosen.embedder == "auto",
+        conduct=conduct,
     )
     where = None if store else file_of(url)
-    note(LOG, logging.INFO, "opened", file=where, durability=local.durability, language=language)
+    told = {"durability": local.durability, "language": conduct.language}
+    note(LOG, logging.INFO, "opened", file=where, **told)
     return Keeper(ports)
 
 

@@ -111,7 +111,7 @@ def differences(left: Any, right: Any, path: str = "it") -> Iterator[tuple[str, 
 def test_of_equal_memories_the_newest_comes_first(narrators: list[Narrator]) -> None:
     text = "tea and milk and bread and honey and figs and a pear"
     for narrator in narrators:
-        ids = [narrator.memory.remember(text).id for _ in range(23)]
+        ids = [narrator.memory.remember(text, force=True).id for _ in range(23)]
         narrator.memory.remember("something else about tea, with other words around it")
         hits = narrator.memory.recall(f"{text} plum nuts rice", limit=23)
         assert [hit.id for hit in hits] == ids[::-1]

@@ -36,6 +36,13 @@ THINGS = {
     "segments": "index segment",
     "members": "membership",
     "once": "retry key",
+    "marks": "mark",
+}
+#: What is said of a write, by its outcome.
+SAID = {
+    "stored": "Remembered",
+    "replayed": "Already remembered",
+    "similar": "Known, and now stronger",
 }
 #: Memories that a confirmation shows before it asks.
 SHOWN_BEFORE_ERASING = 5
@@ -55,6 +62,7 @@ def complete_kind(context: click.Context, parameter: click.Parameter, incomplete
 @click.option("--importance", type=click.FloatRange(0, 1), help="From 0 to 1.")
 @click.option("--metadata", type=JSON, metavar="JSON", help="Anything else, as a JSON object.")
 @click.option("--key", metavar="KEY", help="Makes the call safe to repeat: it is stored once.")
+@click.option("--force", is_flag=True, help="Store it even if a memory says the same.")
 @common
 @pass_asked
 def remember(
@@ -64,9 +72,12 @@ def remember(
     when: str | None,
     tags: tuple[str, ...],
     key: str | None,
+    force: bool,
     **given: Any,
 ) -> None:
     """Store a memory. TEXT of - reads it from standard input.
+
+    What says the same as a memory strengthens that one.
 
     \b
     recollect remember "I moved to Lisbon in March." --kind fact --tag home
@@ -78,10 +89,9 @@ def remember(
     if when:
         fields["occurred_at"] = when
     with asked.memory(new=True) as memory:
-        told = memory.remember(text, key=key, **fields)
-    known = told.outcome == "replayed"
+        told = memory.remember(text, key=key, force=force, **fields)
     answer = {"outcome": told.outcome, "durability": told.durability, **told.memory.to_dict()}
-    said = "Already remembered" if known else "Remembered"
+    said = SAID[told.outcome]
     asked.tell(answer, lambda: _confirmed(said, told.memory))
 
 

@@ -36,14 +36,19 @@ def listed(values: object, field: str) -> list[Any]:
     return list(values)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
 
+#: What may be said about an item besides its fields.
+_APART = ("text", "key", "vector", "force")
+
+
 def draft(item: str | Mapping[str, Any]) -> NewMemory:
     """An item of a batch: a text, or a mapping of a text and whatever else is known."""
     if isinstance(item, str):
         return NewMemory(item)
     if not isinstance(item, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValidationError(f"an item is a text or a mapping, not {shown(item)}", field="items")
-    fields = {name: value for name, value in item.items() if name not in ("text", "key", "vector")}
-    return NewMemory(item.get("text", ""), fields, item.get("key"), item.get("vector"))
+    fields = {name: value for name, value in item.items() if name not in _APART}
+    apart = (item.get("key"), item.get("vector"), item.get("force", False))
+    return NewMemory(item.get("text", ""), fields, *apart)
 
 
 def selection(chosen: Chosen) -> Selection:

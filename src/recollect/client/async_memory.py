@@ -112,15 +112,19 @@ class AsyncMemory:
         *,
         key: str | None = None,
         vector: Sequence[float] | None = None,
+        force: bool = False,
         actor: str | None = None,
         reason: str | None = None,
         **fields: Unpack[Fields],
     ) -> Remembered:
         """Store a memory. With `key` the same call may be repeated safely.
 
+        What says the same as a memory of this scope strengthens that one, which is then returned
+        as `similar`; with `force` it is stored all the same.
+
         >>> ana.remember("I moved to Lisbon in March.", kind="fact", tags=["home"])
         """
-        new = NewMemory(text, fields, key, vector)
+        new = NewMemory(text, fields, key, vector, force)
         return await self._backend.remember(self._scope, new, Because(actor, reason))
 
     async def remember_many(

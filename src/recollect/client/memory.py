@@ -78,16 +78,22 @@ class Memory:
         *,
         key: str | None = None,
         vector: Sequence[float] | None = None,
+        force: bool = False,
         actor: str | None = None,
         reason: str | None = None,
         **fields: Unpack[Fields],
     ) -> Remembered:
         """Store a memory. With `key` the same call may be repeated safely.
 
+        What says the same as a memory of this scope strengthens that one, which is then returned
+        as `similar`; with `force` it is stored all the same.
+
         >>> ana.remember("I moved to Lisbon in March.", kind="fact", tags=["home"])
         """
         return self._runner.run(
-            self._inner.remember(text, key=key, vector=vector, actor=actor, reason=reason, **fields)
+            self._inner.remember(
+                text, key=key, vector=vector, force=force, actor=actor, reason=reason, **fields
+            )
         )
 
     def remember_many(

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.client.files import checked_path
 from recollect.client.runner import off_loop
+from recollect.domain.conduct import Conduct
 from recollect.domain.errors import ValidationError, shown
 from recollect.domain.scopes import Scope
 
@@ -25,7 +26,10 @@ def open_backend(url: object, *, threaded: bool, **options: Any) -> "tuple[Backe
     from recollect import wiring
     from recollect.settings import load
 
-    said = {name: options.pop(name, None) for name in ("durability", "language", "user", "app")}
+    said = {
+        name: options.pop(name, None)
+        for name in ("durability", "language", "user", "app", "duplicates")
+    }
     embedder = options.pop("embedder", None)
     named = embedder is None or isinstance(embedder, str)
     chats = {name: options.pop(name, None) for name in ("memory_model", "reasoning_model")}
@@ -34,7 +38,7 @@ def open_backend(url: object, *, threaded: bool, **options: Any) -> "tuple[Backe
         settings.url,
         around=off_loop if threaded else None,
         durability=settings.durability,
-        language=settings.language,
+        conduct=Conduct(language=settings.language, duplicates=settings.duplicates),
         models=wiring.Models(settings.embedder if named else embedder, **chats),
         **options,
     )

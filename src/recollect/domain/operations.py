@@ -38,6 +38,7 @@ class Entry:
     vector: bytes | None = None
     space: str | None = None
     passages: int = 1
+    marks: tuple[int, ...] = ()  #: numbers by which a write finds it; see `domain.sameness`
 
     @property
     def dimensions(self) -> int:
@@ -55,12 +56,24 @@ class Once:
 
 @dataclass(frozen=True, slots=True)
 class Remember:
-    """Store a new memory. Answers with the record: the earlier one when `once` was seen before."""
+    """Store a new memory. Answers with the record: the earlier one when `once` was seen before.
+
+    With `strengthen` a memory of the place that says the same (`domain.sameness`) is strengthened
+    instead: its importance is multiplied by that, up to 1.0. The answer is then `Repeated`.
+    """
 
     stamp: Stamp
     record: MemoryRecord
     entry: Entry
     once: Once | None = None
+    strengthen: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """The answer to a write that said what was known: the memory that was strengthened."""
+
+    record: MemoryRecord
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,7 +227,9 @@ class Remembered:
     """What `remember` did: the memory, and how it got there."""
 
     memory: MemoryRecord
-    outcome: str = "stored"  #: stored, or replayed when the key was seen before
+    #: stored; replayed when the key was seen before; similar when a memory that says the same was
+    #: strengthened instead
+    outcome: str = "stored"
     durability: str = "full"  #: full: on disk; relaxed: would not survive a power cut yet
     pending_embedding: bool = False  #: True when the vector will follow later
 
@@ -240,6 +242,11 @@ class Remembered:
     def text(self) -> str:
         """The memory's text."""
         return self.memory.text
+
+    @property
+    def similar(self) -> MemoryRecord | None:
+        """The memory that said the same already, if there was one."""
+        return self.memory if self.outcome == "similar" else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ class NewMemory:
     fields: Mapping[str, Any] = field(default_factory=dict[str, Any])
     key: str | None = None
     vector: Sequence[float] | None = None
+    force: bool = False  #: store it even if it says what is known
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.domain import filters, ids, times
+from recollect.domain.conduct import USUAL, Conduct
 from recollect.domain.drafts import check_dimensions
 from recollect.domain.errors import NotFound, ProviderError, ValidationError, shown
 from recollect.domain.limits import DIMENSIONS_MAX
@@ -21,6 +22,7 @@ from recollect.domain.passages import WORDS_MAX, passages
 from recollect.domain.queries import View
 from recollect.domain.records import MemoryRecord, Status
 from recollect.domain.requests import Because, Selection
+from recollect.domain.sameness import mark_of
 from recollect.domain.scopes import Scope, check_name
 from recollect.logs import note
 from recollect.ports.chat import Chat
@@ -54,6 +56,7 @@ class Ports:
     reasoning_model: Chat | None = None
     #: The embedder was not asked for: vectors that callers bring along are not of its space.
     automatic: bool = False
+    conduct: Conduct = USUAL
 
 
 class Core:
@@ -68,6 +71,7 @@ class Core:
         self._memory_chat = ports.memory_model
         self._reasoning_chat = ports.reasoning_model
         self._automatic = ports.automatic
+        self._conduct = ports.conduct
         self._last_id = 0
         self._numbering = threading.Lock()
         self._touched: dict[str, int] = {}
@@ -154,17 +158,19 @@ class Core:
         entries: list[Entry] = []
         for index, record in enumerate(records):
             terms = packed(record.spoken)
+            marks = _marks_of(record)
             if index in given:
                 vectors = given[index]
                 space = self._space(len(vectors), given=True)
-                entries.append(Entry(terms, vectors.astype("<f4", copy=False).tobytes(), space))
+                blob = vectors.astype("<f4", copy=False).tobytes()
+                entries.append(Entry(terms, blob, space, 1, marks))
             elif index in made:
                 vectors = made[index]
                 space = self._space(vectors.shape[1], given=False)
                 blob = vectors.astype("<f4", copy=False).tobytes()
-                entries.append(Entry(terms, blob, space, len(vectors)))
+                entries.append(Entry(terms, blob, space, len(vectors), marks))
             else:
-                entries.append(Entry(terms))
+                entries.append(Entry(terms, marks=marks))
         return entries
 
     async def _embed_passages(
@@ -222,6 +228,12 @@ class Core:
     def _take_touched(self) -> Mapping[str, int]:
         touched, self._touched = self._touched, {}
         return touched
+
+
+def _marks_of(record: MemoryRecord) -> tuple[int, ...]:
+    """The numbers by which a later write finds this memory."""
+    mark = mark_of(record)
+    return () if mark is None else (mark,)
 
 
 def _passages_of(record: MemoryRecord) -> list[str]:

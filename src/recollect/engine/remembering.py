@@ -26,6 +26,7 @@ from recollect.domain.operations import (
     Once,
     Operation,
     Remember,
+    Repeated,
     SetLink,
     Stamp,
     Touch,
@@ -38,6 +39,8 @@ from recollect.logs import ms_since, note
 
 #: Reads are written down with the first write after this many memories were read.
 TOUCH_AT = 64
+#: A memory that is said again becomes so much more important, up to 1.0.
+REPEATED = 1.2
 EMBED_JOB = "embed"
 
 
@@ -67,7 +70,8 @@ class Remembering(Core):
         for (index, record), entry in zip(good.items(), entries, strict=True):
             salt = salts[index * SALT_BYTES : (index + 1) * SALT_BYTES]
             once = _once(items[index], record)
-            operations.append(Remember(replace_salt(stamp, salt), record, entry, once))
+            factor = None if items[index].force else self._factor
+            operations.append(Remember(replace_salt(stamp, salt), record, entry, once, factor))
             jobs[index] = self._embedding_job(record.id, record.place, entry, stamp.at)
         further = [job for queued in jobs.values() for job in queued]
         further += self._due_touches(stamp.at)
@@ -114,6 +118,11 @@ class Remembering(Core):
         rows = given_vectors([items[i].vector for i in good if items[i].vector is not None])
         return await self._entries([*good.values()], dict(zip(given, rows, strict=True)))
 
+    @property
+    def _factor(self) -> float | None:
+        """By how much saying a thing again strengthens it; None to store it again."""
+        return REPEATED if self._conduct.duplicates == "strengthen" else None
+
     def _due_touches(self, at: int) -> list[Operation]:
         if len(self._touched) < TOUCH_AT:
             return []
@@ -124,6 +133,8 @@ class Remembering(Core):
     ) -> Remembered | Failed:
         if isinstance(answer, RecollectError):
             return Failed(index, answer)
+        if isinstance(answer, Repeated):
+            return Remembered(answer.record, "similar", self._store.durability)
         outcome = "stored" if answer.id == asked.id else "replayed"
         waiting = pending and outcome == "stored"
         return Remembered(answer, outcome, self._store.durability, waiting)

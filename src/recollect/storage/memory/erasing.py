@@ -118,6 +118,9 @@ def _drop_rows(
     counts["members"] = tables.members.drop(lambda key, _: key[1] in doomed)
     counts["once"] = tables.once.drop(lambda _, once: once.row in doomed)
     counts["jobs"] = tables.jobs.drop(lambda _, job: job.memory in doomed)
+    counts["marks"] = sum(len(row.marks) for row in rows)
+    for number in doomed:
+        tables.bear(number, ())
     tables.row_of.drop(lambda id, _: id in ids)
     tables.memories.drop(lambda number, _: number in doomed)
 

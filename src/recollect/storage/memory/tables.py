@@ -52,6 +52,7 @@ class Row:
 
     record: MemoryRecord
     terms: bytes
+    marks: tuple[int, ...] = ()
     vectors: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
 
 
@@ -157,6 +158,7 @@ class Tables:
         self.place_numbers: Table[Place, int] = Table(self.journal)
         self.memories: Table[int, Row] = Table(self.journal)
         self.row_of: Table[str, int] = Table(self.journal)
+        self.marked: Table[int, tuple[int, ...]] = Table(self.journal)
         self.past: Table[tuple[int, int], PastState] = Table(self.journal)
         self.events: Table[int, EventRow] = Table(self.journal)
         self.seals: Table[int, tuple[int, bytes]] = Table(self.journal)
@@ -197,6 +199,18 @@ class Tables:
         if number is not None and self.memories[number].record.place in places:
             return number, self.memories[number]
         raise NotFound(f"no memory {id} in this scope ({field})")
+
+    def bear(self, number: int, marks: tuple[int, ...]) -> None:
+        """Have a memory bear these marks and no others."""
+        for mark in self.memories[number].marks:
+            self.marked[mark] = tuple(one for one in self.marked[mark] if one != number)
+        for mark in marks:
+            self.marked[mark] = (*self.marked.get(mark, ()), number)
+
+    def bearing(self, place: Place, mark: int) -> list[int]:
+        """The memories of a place that bear a mark, oldest first."""
+        found = self.marked.get(mark, ())
+        return [number for number in found if self.memories[number].record.place == place]
 
     def group(self, place: Place, name: str) -> int:
         """The number of a group of a place, found by id, by name, or by number."""

@@ -22,6 +22,7 @@ from recollect.domain.records import (
     compact,
     pack,
 )
+from recollect.domain.sameness import repeats, strengthened
 from recollect.storage.memory import reading
 from recollect.storage.memory.tables import (
     GroupRow,
@@ -34,8 +35,8 @@ from recollect.storage.memory.tables import (
 )
 
 
-def remember(tables: Tables, op: operations.Remember) -> MemoryRecord:
-    """Store a new memory, or find the one that was stored under the same key."""
+def remember(tables: Tables, op: operations.Remember) -> MemoryRecord | operations.Repeated:
+    """Store a new memory, or find the one that was stored under the same key or says the same."""
     place = tables.place(op.record.place)
     if op.once is not None:
         earlier = tables.once.get((op.record.place, op.once.key))
@@ -45,6 +46,10 @@ def remember(tables: Tables, op: operations.Remember) -> MemoryRecord:
                     f"the key {op.once.key!r} was used before for something else; use a new key"
                 )
             return reading.handed_out(tables.memories[earlier.row].record)
+    if op.strengthen is not None:
+        repeated = _repeated(tables, op, op.strengthen)
+        if repeated is not None:
+            return repeated
     record = _positioned(tables, copy.deepcopy(op.record))
     if record.id in tables.row_of:
         raise ConflictError(f"{record.id} exists already; nothing was stored under that id")
@@ -60,6 +65,22 @@ def remember(tables: Tables, op: operations.Remember) -> MemoryRecord:
         once = OnceRow(op.once.body, number, op.stamp.at)
         tables.once[(record.place, op.once.key)] = once
     return reading.handed_out(record)
+
+
+def _repeated(tables: Tables, op: operations.Remember, factor: float) -> operations.Repeated | None:
+    """The memory that says the same already, strengthened."""
+    for mark in op.entry.marks[:1]:
+        for number in reversed(tables.bearing(op.record.place, mark)):
+            old = tables.memories[number].record
+            if repeats(op.record, old):
+                stamp = replace(op.stamp, action="reinforce")
+                changes = strengthened(old, op.record, factor, op.stamp.at)
+                new = alter(tables, operations.Alter(stamp, old.id, (old.place,), changes))
+                if op.once is not None:
+                    once = OnceRow(op.once.body, number, op.stamp.at)
+                    tables.once[(old.place, op.once.key)] = once
+                return operations.Repeated(new)
+    return None
 
 
 def _positioned(tables: Tables, record: MemoryRecord) -> MemoryRecord:
@@ -121,7 +142,8 @@ def put_entry(tables: Tables, number: int, entry: operations.Entry) -> None:
             )
         tables.spaces[entry.space] = dimensions
         vectors[entry.space] = entry.vector
-    tables.memories[number] = replace(row, terms=entry.terms, vectors=vectors)
+    tables.bear(number, entry.marks)
+    tables.memories[number] = replace(row, terms=entry.terms, marks=entry.marks, vectors=vectors)
 
 
 def alter(tables: Tables, op: operations.Alter) -> MemoryRecord:

@@ -173,7 +173,7 @@ def _checked_sums(table: str) -> Callable[[apsw.Connection], Findings]:
 _SUMMED = (
     *("places", "spaces", "vectors", "unsealed", "segments", "versions"),
     *("links", "groups", "members", "sessions", "once", "accesses"),
-    *("jobs", "duties", "tombstones"),
+    *("jobs", "duties", "tombstones", "marks"),
 )
 _CHECKS: dict[str, Callable[[apsw.Connection], Findings]] = {
     "structure": _check_structure,

@@ -12,7 +12,17 @@ from recollect.domain.scopes import Place, PlaceKind
 from recollect.storage.sqlite import rows, sealing
 from recollect.storage.sqlite.writing import Transaction, find_group, read_row, write_profile
 
-_HANGING = ("accesses", "vectors", "unsealed", "versions", "links", "members", "once", "jobs")
+_HANGING = (
+    "accesses",
+    "vectors",
+    "unsealed",
+    "versions",
+    "links",
+    "members",
+    "once",
+    "jobs",
+    "marks",
+)
 _OF_PLACE = (
     "place_members",
     "place_groups",
@@ -23,6 +33,7 @@ _OF_PLACE = (
     "place_jobs",
     "place_segments",
     "place_unsealed",
+    "place_marks",
 )
 
 
@@ -176,7 +187,7 @@ def rehome(tx: Transaction, op: operations.Rehome) -> dict[str, int]:
     for (row,) in tx.query("clashing_keys", origin, destination):
         _amend(tx, op.stamp, row, item_key=None)
     moved = [row for (row,) in tx.query("rows_of_place", origin)]
-    for name in ("memories", "unsealed", "segments", "versions", "jobs"):
+    for name in ("memories", "unsealed", "segments", "versions", "jobs", "marks"):
         tx.run(f"move_{name}", origin, destination)
     for row in moved:
         packed = pack(read_row(tx, row)[1])

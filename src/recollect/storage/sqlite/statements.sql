@@ -297,6 +297,30 @@ SELECT body, memory FROM once WHERE place = ? AND key = ?;
 -- name: insert_once
 INSERT INTO once (place, key, body, memory, at, sum) VALUES (?, ?, ?, ?, ?, ?);
 
+-- name: rows_marked
+-- The newest memories of a place that bear a mark.
+SELECT memory FROM marks WHERE place = ? AND mark = ? ORDER BY memory DESC LIMIT 20;
+
+-- name: rows_marked_any
+-- The same for many marks, a JSON list.
+SELECT mark, memory FROM marks WHERE place = ? AND mark IN (SELECT value FROM json_each(?))
+ORDER BY memory DESC;
+
+-- name: insert_mark
+INSERT INTO marks (place, mark, memory, sum) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING;
+
+-- name: delete_marks
+DELETE FROM marks WHERE memory = ?;
+
+-- name: move_marks
+UPDATE OR IGNORE marks SET place = ?2 WHERE place = ?1;
+
+-- name: erase_place_marks
+DELETE FROM marks WHERE place = ?;
+
+-- name: erase_marks
+DELETE FROM marks WHERE memory IN (SELECT row FROM temp.doomed);
+
 -- name: expire_once
 DELETE FROM once WHERE at < ?;
 
@@ -660,6 +684,9 @@ SELECT place, id, kind, metadata, started_at, expires_at, sum FROM sessions;
 
 -- name: sums_once
 SELECT place, key, body, memory, at, sum FROM once;
+
+-- name: sums_marks
+SELECT mark, memory, sum FROM marks;
 
 -- name: sums_jobs
 SELECT

@@ -91,7 +91,7 @@ class SqliteStore:
     def _apply(
         self, connection: apsw.Connection, operations: Sequence[Operation], atomic: bool
     ) -> list[Any]:
-        tx = Transaction(connection, codes=_quantised(operations))
+        tx = Transaction(connection, codes=_quantised(operations), wanted=_sought(operations))
         if atomic:
             answers = [self._carry_out(tx, operation) for operation in operations]
         else:
@@ -333,6 +333,15 @@ class SqliteStore:
             raise ClosedError(
                 "the store was opened before this process was forked; open it again in the child"
             )
+
+
+def _sought(operations: Sequence[Operation]) -> dict[Place, list[int]]:
+    """By place, the marks under which a batch looks for what it repeats."""
+    sought: dict[Place, list[int]] = {}
+    for operation in operations:
+        if isinstance(operation, Remember) and operation.strengthen is not None:
+            sought.setdefault(operation.record.place, []).extend(operation.entry.marks[:1])
+    return sought
 
 
 def _quantised(operations: Sequence[Operation]) -> dict[bytes, bytes]:

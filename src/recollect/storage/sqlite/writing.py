@@ -31,6 +31,7 @@ from recollect.domain.records import (
     compact,
     pack,
 )
+from recollect.domain.sameness import repeats, strengthened
 from recollect.domain.scopes import Place
 from recollect.storage.sqlite import rows, segments
 from recollect.storage.sqlite.segments import Indexed
@@ -47,7 +48,11 @@ class Transaction:
     spaces: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
     entries: dict[int, list[Indexed]] = field(default_factory=dict[int, list[Indexed]])
     codes: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes])
+    wanted: Mapping[Place, Sequence[int]] = field(default_factory=dict[Place, Sequence[int]])
     last_row: int | None = None
+    _marked: dict[int, dict[int, list[int]]] = field(
+        default_factory=dict[int, dict[int, list[int]]]
+    )
     _later: dict[str, list[tuple[Any, ...]]] = field(
         default_factory=dict[str, list[tuple[Any, ...]]]
     )
@@ -85,6 +90,7 @@ class Transaction:
         self.place_numbers.clear()
         self.positions.clear()
         self.spaces.clear()
+        self._marked.clear()
 
     def query(self, name: str, *values: Any) -> list[Row]:
         """All rows that a statement answers."""
@@ -114,6 +120,28 @@ class Transaction:
         if number is None:
             number = self.place_numbers[place] = rows.make_place(self.connection, place)
         return number
+
+    def marked(self, place: Place, mark: int) -> list[int]:
+        """The rows of a place that bear a mark, newest first; asked once for a whole batch."""
+        number = self.place(place)
+        found = self._marked.get(number)
+        if found is None:
+            found = self._marked[number] = {}
+            wanted = self.wanted.get(place, ())
+            if len(wanted) == 1:
+                rows_of_it = self.query("rows_marked", number, mark)
+                found[mark] = [row for (row,) in rows_of_it]
+            else:
+                for one, row in self.query("rows_marked_any", number, rows.json_list(wanted)):
+                    found.setdefault(one, []).append(row)
+        return found.get(mark, [])
+
+    def mark_row(self, place: int, row: int, marks: Sequence[int]) -> None:
+        """Have a memory bear marks."""
+        for mark in marks:
+            self.later("insert_mark", place, mark, row, digests.checksum(mark, row))
+            if place in self._marked:
+                self._marked[place].setdefault(mark, []).insert(0, row)
 
     def space(self, name: str, dimensions: int) -> int:
         """The number of an embedding space; its dimension is fixed by its first vector."""
@@ -166,14 +194,18 @@ def execute(tx: Transaction, operation: operations.Operation) -> Any:
     return _CARRIERS[type(operation)](tx, operation)
 
 
-def remember(tx: Transaction, op: operations.Remember) -> MemoryRecord:
-    """Store a new memory, or find the one that was stored under the same key."""
+def remember(tx: Transaction, op: operations.Remember) -> MemoryRecord | operations.Repeated:
+    """Store a new memory, or find the one that was stored under the same key or says the same."""
     place = tx.place(op.record.place)
     if op.once is not None:
         earlier = _replayed(tx, place, op)
         if earlier is not None:
             return earlier
     record = op.record
+    if op.strengthen is not None:
+        repeated = _repeated(tx, place, op, op.strengthen)
+        if repeated is not None:
+            return repeated
     if record.parent is not None:
         _require_parent(tx, record.id, record.parent, record.place)
     if record.item_key is not None:
@@ -189,9 +221,30 @@ def remember(tx: Transaction, op: operations.Remember) -> MemoryRecord:
         op.stamp, place, "memory", row, version=1, after=digests.of_packed(packed, op.stamp.salt)
     )
     if op.once is not None:
-        values = (place, op.once.key, op.once.body, row, op.stamp.at)
-        tx.later("insert_once", *values, digests.checksum(*values))
+        _keep_once(tx, place, op.once, row, op.stamp.at)
     return record
+
+
+def _keep_once(tx: Transaction, place: int, once: operations.Once, row: int, at: int) -> None:
+    values = (place, once.key, once.body, row, at)
+    tx.later("insert_once", *values, digests.checksum(*values))
+
+
+def _repeated(
+    tx: Transaction, place: int, op: operations.Remember, factor: float
+) -> operations.Repeated | None:
+    """The memory that says the same already, strengthened."""
+    for mark in op.entry.marks[:1]:
+        for row in tx.marked(op.record.place, mark):
+            old = read_row(tx, row)[1]
+            if repeats(op.record, old):
+                stamp = replace(op.stamp, action="reinforce")
+                changes = strengthened(old, op.record, factor, op.stamp.at)
+                new = alter(tx, operations.Alter(stamp, old.id, (old.place,), changes))
+                if op.once is not None:
+                    _keep_once(tx, place, op.once, row, op.stamp.at)
+                return operations.Repeated(new)
+    return None
 
 
 def _replayed(tx: Transaction, place: int, op: operations.Remember) -> MemoryRecord | None:
@@ -265,6 +318,7 @@ def put_entry(
         tx.later("insert_vector", *kept, digests.checksum(*kept))
     added = Indexed(row, entry.terms, space, code, entry.dimensions)
     tx.entries.setdefault(place, []).append(added)
+    tx.mark_row(place, row, entry.marks)
 
 
 def alter(tx: Transaction, op: operations.Alter) -> MemoryRecord:
@@ -290,6 +344,7 @@ def alter(tx: Transaction, op: operations.Alter) -> MemoryRecord:
     if op.entry is not None:
         # A vector of the words it had before says nothing about the words it has now.
         tx.run("delete_vectors", row)
+        tx.run("delete_marks", row)
         put_entry(tx, place, row, op.entry, _space_of(tx, op.entry))
     tx.event(
         op.stamp,

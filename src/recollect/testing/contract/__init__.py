@@ -14,7 +14,16 @@ passes behaves under Recollect as the others do. A store whose methods suspend s
 
 import pytest
 
-_PARTS = ("erasing", "events", "reading", "relating", "searching", "working", "writing")
+_PARTS = (
+    "erasing",
+    "events",
+    "reading",
+    "relating",
+    "repeating",
+    "searching",
+    "working",
+    "writing",
+)
 for _part in _PARTS:
     pytest.register_assert_rewrite(f"{__name__}.{_part}")
 
@@ -22,6 +31,7 @@ from recollect.testing.contract.erasing import ErasingContract  # noqa: E402
 from recollect.testing.contract.events import EventsContract  # noqa: E402
 from recollect.testing.contract.reading import ReadingContract  # noqa: E402
 from recollect.testing.contract.relating import RelatingContract  # noqa: E402
+from recollect.testing.contract.repeating import RepeatingContract  # noqa: E402
 from recollect.testing.contract.searching import SearchingContract  # noqa: E402
 from recollect.testing.contract.workbench import Workbench  # noqa: E402
 from recollect.testing.contract.working import WorkingContract  # noqa: E402
@@ -33,6 +43,7 @@ __all__ = ["StoreContract", "Workbench"]
 class StoreContract(
     WritingContract,
     RelatingContract,
+    RepeatingContract,
     ReadingContract,
     SearchingContract,
     EventsContract,
