@@ -50,6 +50,11 @@ class Settings:
         "`local`: search by meaning with the model that comes with the package; "
         "`none`: search by words only; `auto`: `local` if `recollect[local]` is installed",
     )
+    memory_model: str = _setting(
+        "none",
+        "the model for the memory's own work: `provider:model`, the label of a model client, or "
+        "`none` to do it without one",
+    )
     code_model: str = _setting(
         "deepseek:deepseek-chat", "the model that requests for code are routed to"
     )

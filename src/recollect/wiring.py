@@ -3,10 +3,12 @@
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import cast
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
+from recollect.domain.clients import ModelClient, checked_name
 from recollect.domain.conduct import USUAL, Conduct
 from recollect.domain.errors import ValidationError, shown
 from recollect.domain.records import Verification
@@ -20,6 +22,9 @@ from recollect.ports.world import Clock, Entropy
 from recollect.retrieval.analyser import Analyser
 from recollect.storage.sqlite.checking import check_file
 from recollect.storage.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from recollect.models.beside import Loop
 
 
 class SystemClock:
@@ -43,8 +48,10 @@ class Models:
     """What was chosen to embed and to ask; whoever brings one along closes it."""
 
     embedder: object = None  #: an embedder, a function from texts to vectors, or what is a setting
-    memory_model: object = None  #: a chat
-    reasoning_model: object = None  #: a chat
+    memory_model: object = None  #: a chat, `provider:model`, or the label of a model client
+    reasoning_model: object = None  #: the same
+    #: Starts a loop in a thread, for models that are named and a caller that has no loop.
+    beside: "Callable[[], Loop] | None" = None
 
 
 def open_engine(
@@ -79,6 +86,7 @@ def open_engine(
         embedder=embeds,
         memory_model=memory_model,
         reasoning_model=reasoning_model,
+        connect=partial(connect, beside=chosen.beside),
         automatic=chosen.embedder == "auto",
         conduct=conduct,
     )
@@ -122,11 +130,31 @@ def embedder_of(chosen: object, *, in_loop: bool) -> Embedder | None:
     return OffLoop(made)
 
 
-def chat_of(chosen: object, *, field: str) -> Chat | None:
-    """The model that was brought along."""
-    if chosen is None or hasattr(chosen, "answer"):
-        return cast(Chat | None, chosen)
-    raise ValidationError(f"{field} must be a chat, not {shown(chosen)}", field=field)
+def chat_of(chosen: object, *, field: str) -> Chat | str | None:
+    """The model that was brought along or named."""
+    if chosen is None or chosen == "none":
+        return None
+    if isinstance(chosen, str):
+        return checked_name(chosen, field=field)
+    if hasattr(chosen, "answer"):
+        return cast(Chat, chosen)
+    raise ValidationError(
+        f"{field} must be a chat, provider:model or the label of a model client, "
+        f"not {shown(chosen)}",
+        field=field,
+    )
+
+
+def connect(clients: Sequence[ModelClient], *, beside: "Callable[[], Loop] | None") -> Chat:
+    """A chat of a client and of those that stand in for it."""
+    from recollect.models.chat.connecting import connect as connected
+
+    made = connected(clients)
+    if beside is None:
+        return made
+    from recollect.models.beside import ChatBeside
+
+    return ChatBeside(made, beside)
 
 
 def file_of(url: str) -> str:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from recollect.client.files import checked_path
-from recollect.client.runner import off_loop
+from recollect.client.runner import LoopThread, off_loop
 from recollect.domain.conduct import Conduct
 from recollect.domain.errors import ValidationError, shown
 from recollect.domain.scopes import Scope
@@ -32,14 +32,20 @@ def open_backend(url: object, *, threaded: bool, **options: Any) -> "tuple[Backe
     }
     embedder = options.pop("embedder", None)
     named = embedder is None or isinstance(embedder, str)
-    chats = {name: options.pop(name, None) for name in ("memory_model", "reasoning_model")}
+    memory_model = options.pop("memory_model", None)
     settings = load(url=url, **said, embedder=embedder if named else None)
+    models = wiring.Models(
+        embedder=settings.embedder if named else embedder,
+        memory_model=settings.memory_model if memory_model is None else memory_model,
+        reasoning_model=options.pop("reasoning_model", None),
+        beside=None if threaded else LoopThread,
+    )
     engine = wiring.open_engine(
         settings.url,
         around=off_loop if threaded else None,
         durability=settings.durability,
         conduct=Conduct(language=settings.language, duplicates=settings.duplicates),
-        models=wiring.Models(settings.embedder if named else embedder, **chats),
+        models=models,
         **options,
     )
     return engine, Scope().narrowed(user=settings.user, app=settings.app)

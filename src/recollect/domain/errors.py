@@ -32,7 +32,12 @@ and whether the same call may be tried again (`retryable`). Messages say what, w
 and what to do.
 """
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:  # the front door loads this module, and should load little else
+    from collections.abc import Sequence
+
+    from recollect.domain.usage import Usage
 
 
 def shown(value: object) -> str:
@@ -149,6 +154,13 @@ class ProviderError(RecollectError):
     """An embedding or model provider failed or gave an unusable answer."""
 
     code, http_status, retryable = "provider-unavailable", 503, True
+
+    def __init__(
+        self, message: str, *, retry_after_s: float | None = None, spent: "Sequence[Usage]" = ()
+    ) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s  #: when the provider says that it may be asked again
+        self.spent = tuple(spent)  #: what was used up all the same
 
 
 class ProviderTimeout(ProviderError):

@@ -1,5 +1,6 @@
 """Which model does the memory's work, and who is asked for it."""
 
+from recollect.domain.clients import ModelClient, named_client
 from recollect.domain.scopes import Scope
 from recollect.engine.core import Core
 from recollect.ports.chat import Chat
@@ -14,4 +15,11 @@ class Asking(Core):
         `operation` is what the call serves (`remember`, `recall`, `context`, …). Whoever asks
         catches ProviderError and BudgetExceeded, and then does it without a model too.
         """
-        return self._memory_chat or self._reasoning_chat
+        chosen = self._memory_chat or self._reasoning_chat
+        if not isinstance(chosen, str):
+            return chosen
+        client = named_client(chosen)
+        return self._chats.of((client, *map(self._standing_in, client.fallbacks)))
+
+    def _standing_in(self, name: str) -> ModelClient:
+        return named_client(name)

@@ -24,8 +24,9 @@ from recollect.domain.records import MemoryRecord, Status
 from recollect.domain.requests import Because, Selection
 from recollect.domain.sameness import mark_of
 from recollect.domain.scopes import Scope, check_name
+from recollect.engine.chats import Chats
 from recollect.logs import note
-from recollect.ports.chat import Chat
+from recollect.ports.chat import Chat, Connect
 from recollect.ports.embedder import Embedder, Purpose
 from recollect.ports.store import Store
 from recollect.ports.world import Clock, Entropy
@@ -52,8 +53,10 @@ class Ports:
     entropy: Entropy
     analyser: Analyser
     embedder: Embedder | None = None
-    memory_model: Chat | None = None
-    reasoning_model: Chat | None = None
+    #: Brought along, or named: `provider:model`, or the label of a model client.
+    memory_model: Chat | str | None = None
+    reasoning_model: Chat | str | None = None
+    connect: Connect | None = None  #: how a model that is only named is reached
     #: The embedder was not asked for: vectors that callers bring along are not of its space.
     automatic: bool = False
     conduct: Conduct = USUAL
@@ -70,6 +73,7 @@ class Core:
         self._embedder = ports.embedder
         self._memory_chat = ports.memory_model
         self._reasoning_chat = ports.reasoning_model
+        self._chats = Chats(ports.connect)
         self._automatic = ports.automatic
         self._conduct = ports.conduct
         self._last_id = 0
@@ -79,8 +83,9 @@ class Core:
     @property
     def inline(self) -> bool:
         """True when no port ever suspends."""
-        others = (self._embedder, self._memory_chat, self._reasoning_chat)
-        return self._store.inline and all(one is None or one.inline for one in others)
+        chats = (self._memory_chat, self._reasoning_chat)
+        brought = (self._embedder, *(one for one in chats if not isinstance(one, str)))
+        return self._store.inline and all(one is None or one.inline for one in brought)
 
     # -- identity and time -----------------------------------------------------------------------
 

@@ -12,3 +12,10 @@ from recollect.engine.revising import Revising
 
 class Engine(Asking, Itemising, Recalling, Relating, Conversing, Revising, Erasing, Carrying):
     """Implements `ports.backend.Backend` on a store."""
+
+    async def close(self) -> None:
+        """Release the store, then every model that was opened for it."""
+        try:
+            await super().close()
+        finally:
+            await self._chats.close()

@@ -6,9 +6,12 @@ what happens when it fails is decided around this port, not behind it.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
+
+from recollect.domain.clients import ModelClient
+from recollect.domain.usage import Usage
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -55,6 +58,13 @@ class Answer:
     tokens_cached: int = 0  #: of `tokens_in`, those that the provider had kept from before
     data: Any = None  #: the answer as JSON, for a request with a schema
     calls: tuple[ToolCall, ...] = ()
+    before: tuple[Usage, ...] = ()  #: what tries took whose answers could not be used
+
+    @property
+    def usage(self) -> tuple[Usage, ...]:
+        """Everything that the answer took."""
+        own = Usage(self.model, self.tokens_in, self.tokens_out, self.tokens_cached)
+        return (*self.before, own)
 
 
 class Chat(Protocol):
@@ -86,3 +96,7 @@ class Chat(Protocol):
     async def close(self) -> None:
         """Release connections; idempotent."""
         ...
+
+
+Connect = Callable[[Sequence[ModelClient]], Chat]
+"""Makes a chat of a client and of those that stand in for it; opens nothing before it is asked."""

@@ -1,0 +1,1 @@
+"""Chats: language models of several providers behind one port."""
