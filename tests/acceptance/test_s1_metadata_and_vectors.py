@@ -31,7 +31,8 @@ def test_a_given_vector_is_what_the_memory_is_found_by(ana: Memory) -> None:
     ana.remember("north", vector=[0, 1, 0])
     found = ana.recall("nothing says this", vector=[0.9, 0.1, 0])
     assert found.top is not None
-    assert (found.top.id, set(found.top.why.shares)) == (east.id, {"words", "meaning"})
+    assert found.top.id == east.id
+    assert found.top.why.shares["meaning"] > 0
     assert found.top.why.shares["meaning"] > 0
 
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from recollect.ports.store import FACETS, Candidates
 from recollect.retrieval import bm25
+
+DAMPING = bm25.Damping(repeats=1.2, length=0.75)
 
 
 @pytest.mark.parametrize("terms", range(1, 13))
@@ -12,19 +13,11 @@ def test_equal_candidates_have_equal_scores(terms: int) -> None:
     chance = np.random.default_rng(terms)
     for lines in range(2, 60):
         row = chance.integers(0, 9, terms).astype(np.float32)
-        candidates = Candidates(
-            total=100,
-            mean_length=float(chance.uniform(1, 30)),
-            holding=tuple(chance.integers(1, 100, terms).tolist()),
-            keys=np.arange(lines),
+        texts = bm25.Texts(
             counts=np.tile(row, (lines, 1)),
             lengths=np.full(lines, 17, dtype=np.float32),
-            similarity=None,
-            similarity_mean=0.0,
-            similarity_spread=0.0,
-            facets=np.zeros(lines, dtype=np.dtype(FACETS)),
-            names=[""],
-            before=np.full(lines, -1, dtype=np.int32),
-            after=np.full(lines, -1, dtype=np.int32),
+            total=100,
+            mean_length=float(chance.uniform(1, 30)),
+            holding=chance.integers(1, 100, terms).astype(float),
         )
-        assert len(set(bm25.scores(candidates).tolist())) == 1
+        assert len(set(bm25.scores(texts, DAMPING).tolist())) == 1

@@ -17,6 +17,7 @@ from recollect.domain.scopes import Scope, check_characters
 from recollect.engine.core import LOG, Core, given_vector
 from recollect.logs import ms_since, note
 from recollect.ports.store import Candidates
+from recollect.retrieval.question import understand
 from recollect.retrieval.ranking import Ranked, rank
 
 NEAR_MISSES = 5
@@ -31,11 +32,13 @@ class Recalling(Core):
         begun = time.perf_counter()
         text = _check_question(question.text)
         limit = whole(question.limit, 1, RECALL_LIMIT_MAX, field="limit")
-        terms = self._analyser.question(text)
+        view = self._view(scope, question.selection)
+        asked = understand(text, self._analyser, now=view.now)
+        terms = asked.terms
         given = question.vector is not None
         vector, degraded = await self._question_vector(question)
         search = Search(
-            view=self._view(scope, question.selection),
+            view=view,
             terms=tuple(self._analyser.number(term) for term in terms),
             vector=None if vector is None else vector.astype("<f4").tobytes(),
             space=None if vector is None else self._space(len(vector), given=given),
@@ -43,7 +46,7 @@ class Recalling(Core):
             analyse=self._analyser.packed,
         )
         found = await self._store.candidates(search)
-        ranked = rank(found)
+        ranked = rank(found, asked)
         chosen = [line for line in ranked.order[: limit + NEAR_MISSES] if ranked.scores[line] > 0]
         keys = found.keys[chosen].tolist()
         records = await self._records(found, keys)

@@ -1,19 +1,42 @@
 """Ranking: the raw values of candidates as one score, with every feature's share in it.
 
-Each feature is measured in units of its spread over all memories that the view shows (zeros
-included), from its least value up, so that shares are never negative and add up to the score.
+Features that add come first: each in units of its spread over all memories that the view shows, so
+that they can be added up, and never below zero. Those that scale come after; their share is what
+they change. All shares of a candidate add up to its score.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.ports.store import Candidates
-from recollect.retrieval import bm25
+from recollect.retrieval.features import (
+    meaning,
+    meaning_around,
+    role,
+    speaker,
+    time,
+    words,
+    words_around,
+)
+from recollect.retrieval.question import Understood
 
-#: What each feature counts.
-WEIGHTS = {"words": 1.0, "meaning": 1.0}
+
+class Feature(Protocol):
+    """A module that says what one thing is worth; None where it has nothing to say."""
+
+    @property
+    def NAME(self) -> str: ...
+    def value(self, found: Candidates, asked: Understood, /) -> NDArray[np.float32] | None: ...
+
+
+#: What each adds to the score of a candidate.
+ADDING: Sequence[Feature] = (words, words_around, meaning, meaning_around, speaker, time)
+#: What each multiplies it with.
+SCALING: Sequence[Feature] = (role,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,31 +49,19 @@ class Ranked:
     order: NDArray[np.intp]
 
 
-def rank(candidates: Candidates) -> Ranked:
+def rank(found: Candidates, asked: Understood) -> Ranked:
     """Candidates by score; of equals the one written last comes first."""
-    shares = {"words": _words(candidates)}
-    if candidates.similarity is not None:
-        shares["meaning"] = _meaning(candidates)
-    total = np.zeros(len(candidates.keys), dtype=np.float32)
-    for share in shares.values():
-        total += share
-    order = np.lexsort((-candidates.keys, -total))
-    return Ranked(candidates.keys, total, shares, order)
-
-
-def _words(candidates: Candidates) -> NDArray[np.float32]:
-    scores = bm25.scores(candidates)
-    if not candidates.total:
-        return scores
-    mean = float(scores.sum()) / candidates.total
-    spread = max(float(np.square(scores).sum()) / candidates.total - mean * mean, 0.0) ** 0.5
-    return scores * np.float32(WEIGHTS["words"] / spread) if spread > 1e-6 else scores
-
-
-def _meaning(candidates: Candidates) -> NDArray[np.float32]:
-    assert candidates.similarity is not None
-    above, spread = candidates.similarity, candidates.similarity_spread
-    if spread > 1e-3:  # else nothing stands out, as with a single memory, and all count as they are
-        above = (above - candidates.similarity_mean) / spread
-    lifted = np.clip(np.nan_to_num(above, nan=0.0), 0.0, None)
-    return (lifted * WEIGHTS["meaning"]).astype(np.float32)
+    shares: dict[str, NDArray[np.float32]] = {}
+    total = np.zeros(len(found.keys), dtype=np.float32)
+    for feature in ADDING:
+        share = feature.value(found, asked)
+        if share is not None:
+            shares[feature.NAME] = share
+            total += share
+    for feature in SCALING:
+        factor = feature.value(found, asked)
+        if factor is not None:
+            shares[feature.NAME] = change = (factor - 1).astype(np.float32) * total
+            total += change
+    order = np.lexsort((-found.keys, -total))
+    return Ranked(found.keys, total, shares, order)
