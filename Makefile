@@ -75,7 +75,7 @@ bench-quality: $(STAMP) ## measure how well it recalls: make bench-quality DATA=
 	@test -n "$(DATA)" || { echo "say where the data is: make bench-quality DATA=folder"; exit 1; }
 	@echo "== bench-quality: $(DATA), results in build/quality"
 	@mkdir -p build/quality
-	@$(BIN)/recollect bench "$(DATA)" --folds --json build/quality/results.json \
+	@$(BIN)/recollect bench "$(DATA)" --folds --ablate --json build/quality/results.json \
 	  --markdown build/quality/results.md --plot build/quality/results.svg
 
 docs: $(STAMP) ## write the generated reference pages anew

@@ -51,6 +51,7 @@ LANES_HELP = "Which of words, meaning, both; separated by commas. Default: all t
 @click.option("--lanes", type=LaneNames(), metavar="LANES", help=LANES_HELP)
 @click.option("--limit", type=click.IntRange(min=1), help="Ask only so many questions of each set.")
 @click.option("--folds", is_flag=True, help="Show the means without each conversation in turn.")
+@click.option("--ablate", is_flag=True, help="Show how much is lost without each feature.")
 @click.option("--compare", type=INPUT, metavar="FILE", help="Show differences to a former --json.")
 @click.option("--json", "data_file", type=OUTPUT, metavar="FILE", help="Write everything as JSON.")
 @click.option("--markdown", type=OUTPUT, metavar="FILE", help="Write the tables as Markdown.")
@@ -63,6 +64,7 @@ def bench(
     lanes: tuple[str, ...] | None,
     limit: int | None,
     folds: bool,
+    ablate: bool,
     compare: Path | None,
     **files: Path | None,
 ) -> None:
@@ -81,7 +83,7 @@ def bench(
     embedder = _embedder(asked, lanes)
     data = report.report(
         report.conditions(asked.settings, embedder),
-        _run(sets, lanes or (LANES if embedder else LANES[:1]), embedder, limit),
+        _run(sets, lanes or (LANES if embedder else LANES[:1]), embedder, limit, ablate=ablate),
     )
     more: list[Table] = list(tables.folds(data)) if folds else []
     if before is not None:
@@ -116,11 +118,13 @@ def _run(
     lanes: Sequence[str],
     embedder: "RememberingEmbedder | None",
     limit: int | None,
+    *,
+    ablate: bool,
 ) -> "list[SetRun]":
     from recollect.measuring.running import run
 
     with waiting() as progress:
-        return [run(one.limited(limit), lanes, embedder, progress) for one in sets]
+        return [run(one.limited(limit), lanes, embedder, progress, ablate=ablate) for one in sets]
 
 
 def _write(path: Path | None, made: Callable[[], str]) -> None:

@@ -19,7 +19,7 @@ import recollect
 from recollect.domain.errors import ValidationError
 from recollect.domain.records import JsonObject, compact
 from recollect.measuring import metrics
-from recollect.measuring.running import LIMIT, MEANING, Answer, LaneRun, SetRun
+from recollect.measuring.running import BOTH, LIMIT, MEANING, WORDS, Answer, LaneRun, SetRun
 from recollect.ports.embedder import Embedder
 from recollect.settings import Settings
 
@@ -88,7 +88,41 @@ def _set(run: SetRun) -> JsonObject:
         "ingest": _ingest(run),
         "peak MiB": None if run.peak_bytes is None else round(run.peak_bytes / 2**20, 1),
         "lanes": {name: _lane(lane) for name, lane in run.lanes.items()},
+        "ablations": {name: _ablation(run, lane) for name, lane in run.ablations.items()},
     }
+
+
+def _ablation(run: SetRun, without: LaneRun) -> JsonObject:
+    """How well it recalls without a feature, and how far that is from all features together."""
+    whole = run.lanes.get(BOTH) or run.lanes[WORDS]
+    names = sorted({answer.case.category for answer in without.answers if answer.scores})
+    return {
+        "overall": _change(whole, without, None),
+        "categories": {name: _change(whole, without, name) for name in names},
+    }
+
+
+def _change(whole: LaneRun, without: LaneRun, category: str | None) -> JsonObject:
+    """For each metric the mean, how far it is from the whole, and the error of that."""
+    before, after = (
+        {
+            one.case.id: one.scores
+            for one in lane.answers
+            if one.scores
+            and (one.case.counts if category is None else one.case.category == category)
+        }
+        for lane in (whole, without)
+    )
+    told: JsonObject = {"n": len(after)}
+    for metric in metrics.METRICS if after else ():
+        old, new = ({id: scores[metric] for id, scores in one.items()} for one in (before, after))
+        found = metrics.difference(old, new)
+        told[metric] = [
+            _exact(sum(new.values()) / len(new)),
+            _exact(found.mean),
+            _exact(found.error),
+        ]
+    return told
 
 
 def _ingest(run: SetRun) -> JsonObject:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import recollect
 from recollect.domain.limits import BATCH_ITEMS_MAX, RECALL_LIMIT_MAX
 from recollect.domain.recall import Recall
-from recollect.measuring import metrics
+from recollect.measuring import ablating, metrics
 from recollect.measuring.data import Case, Conversation, DataSet, Session, Turn
 from recollect.measuring.embedding import RememberingEmbedder
 from recollect.ports.embedder import Embedder
@@ -70,6 +70,9 @@ class SetRun:
     ingest_s: float = 0.0
     embedded: int = 0
     embedding_s: float = 0.0
+    ablations: dict[str, LaneRun] = field(
+        default_factory=dict[str, LaneRun]
+    )  #: by feature left out
     peak_bytes: int | None = None  #: the most memory that the process had so far
 
 
@@ -77,9 +80,14 @@ Ask = Callable[[Case], Recall]
 
 
 def run(
-    data: DataSet, lanes: Sequence[str], embedder: RememberingEmbedder | None, progress: Progress
+    data: DataSet,
+    lanes: Sequence[str],
+    embedder: RememberingEmbedder | None,
+    progress: Progress,
+    *,
+    ablate: bool = False,
 ) -> SetRun:
-    """Store and ask everything of a set."""
+    """Store and ask everything of a set; with `ablate` also without each feature in turn."""
     result = SetRun(data, {lane: LaneRun(lane) for lane in lanes})
     before = (embedder.embedded, embedder.seconds) if embedder else (0, 0.0)
     asked = 0
@@ -97,6 +105,8 @@ def run(
                 alone = lane == WORDS and embedder is not None
                 reader = open_.enter_context(_opened(url, None)) if alone else memory
                 _ask_all(lane_run, reader, conversation, cases)
+            if ablate:
+                _ablate(result.ablations, memory, conversation, cases)
         asked += len(cases)
     if embedder:
         result.embedded = embedder.embedded - before[0]
@@ -148,6 +158,21 @@ def _ask_all(run: LaneRun, memory: "Memory", conversation: Conversation, cases: 
         run.took_part.update(recall.lanes)
         run.degraded += bool(recall.degraded)
         run.answers.append(_answer(case, _found(recall, run.lane), homes, *spent))
+
+
+def _ablate(
+    runs: dict[str, LaneRun], memory: "Memory", conversation: Conversation, cases: list[Case]
+) -> None:
+    """Answer every question without each feature in turn."""
+    homes = conversation.session_of()
+    for case in cases:
+        now = case.date or conversation.latest
+        recall = memory.recall(case.question, limit=RECALL_LIMIT_MAX, now=now)
+        turns = [(hit.memory.metadata["turn"], hit.text) for hit in recall]
+        for name, order in ablating.orders(recall).items():
+            found = [turns[index] for index in order[:LIMIT]]
+            answer = _answer(case, found, homes, 0.0, 0.0)
+            runs.setdefault(name, LaneRun(name)).answers.append(answer)
 
 
 def _found(recall: Recall, lane: str) -> list[tuple[str, str]]:

@@ -39,6 +39,24 @@ def results(data: JsonObject) -> Iterator[Table]:
             rows += [_row(category, row) for category, row in lane["categories"].items()]
             below = [*([] if number else _about(one)), _took(lane)]
             yield Table(f"{one['name']}: {name}", ("", "n", *HEADS), tuple(rows), tuple(below))
+        if one["ablations"]:
+            yield _ablations(one)
+
+
+def _ablations(one: JsonObject) -> Table:
+    """What each feature gives: how far every metric falls without it."""
+    rows = [
+        (
+            f"without {name}",
+            str(found["overall"]["n"]),
+            *(f"{100 * found['overall'][metric][1]:+.1f}" for metric in metrics.METRICS),
+        )
+        for name, found in one["ablations"].items()
+    ]
+    errors = [found["overall"][metrics.RECALLS[2]][2] for found in one["ablations"].values()]
+    below = f"differences in points; the standard error of {metrics.RECALLS[2]} is at most "
+    below += f"{100 * max(errors):.1f}"
+    return Table(f"{one['name']}: ablations", ("", "n", *HEADS), tuple(rows), (below,))
 
 
 def folds(data: JsonObject) -> Iterator[Table]:
