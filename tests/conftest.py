@@ -10,6 +10,8 @@ from tools.acceptance import items_to_prove
 #: Memories that tests open, here or in processes of their own, search by words: the model is for
 #: the tests that name it. What is set already, for one run, is kept.
 os.environ.setdefault("RECOLLECT_EMBEDDER", "none")
+#: Nothing runs beside a test that does not name it.
+os.environ.setdefault("RECOLLECT_BACKGROUND", "off")
 
 #: A shell that starts the tests in the background has them ignore interrupts, and every process
 #: that they start; some tests interrupt themselves.

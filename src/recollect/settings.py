@@ -65,6 +65,11 @@ class Settings:
         "strengthen",
         "what says the same as a memory: `strengthen` that one, or `keep` both",
     )
+    background: Literal["on", "off"] = _setting(
+        "on",
+        "`on`: jobs that are due run beside the program that has the memory open; "
+        "`off`: only `recollect worker` and `maintain` run them",
+    )
     recall_limit: int = _setting(
         10, "hits that `recollect recall` shows", least=1, most=RECALL_LIMIT_MAX
     )

@@ -4,7 +4,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -14,6 +14,7 @@ from recollect.domain.errors import ValidationError, shown
 from recollect.domain.records import Verification
 from recollect.engine.core import LOG, Ports
 from recollect.lifecycle.keeper import Keeper
+from recollect.lifecycle.serving import Background, InLoop, InThread
 from recollect.logs import note
 from recollect.ports.chat import Chat
 from recollect.ports.embedder import Embedder
@@ -50,7 +51,7 @@ class Models:
     embedder: object = None  #: an embedder, a function from texts to vectors, or what is a setting
     memory_model: object = None  #: a chat, `provider:model`, or the label of a model client
     reasoning_model: object = None  #: the same
-    #: Starts a loop in a thread, for models that are named and a caller that has no loop.
+    #: Starts a loop in a thread, for models that are named and whoever has no loop.
     beside: "Callable[[], Loop] | None" = None
 
 
@@ -74,7 +75,7 @@ def open_engine(
             f"durability must be full or relaxed, not {durability!r}", field="durability"
         )
     chosen = models or Models()
-    embeds = embedder_of(chosen.embedder, in_loop=around is not None)
+    embedder = embedder_of(chosen.embedder, in_loop=around is not None)
     memory_model = chat_of(chosen.memory_model, field="memory_model")
     reasoning_model = chat_of(chosen.reasoning_model, field="reasoning_model")
     local = store or SqliteStore(file_of(url), durability=durability)
@@ -83,17 +84,29 @@ def open_engine(
         clock=clock or SystemClock(),
         entropy=entropy or SystemEntropy(),
         analyser=Analyser(conduct.language),
-        embedder=embeds,
+        embedder=embedder,
         memory_model=memory_model,
         reasoning_model=reasoning_model,
-        connect=partial(connect, beside=chosen.beside),
+        connect=partial(connect, beside=chosen.beside if around is None else None),
         automatic=chosen.embedder == "auto",
         conduct=conduct,
     )
+    keeper = Keeper(ports)
+    # A clock that is brought along may stand, and says nothing of how long to wait.
+    if conduct.background == "on" and clock is None:
+        keeper.run_in(_background(keeper, ports, local, chosen))
     where = None if store else file_of(url)
     told = {"durability": local.durability, "language": conduct.language}
     note(LOG, logging.INFO, "opened", file=where, **told)
-    return Keeper(ports)
+    return keeper
+
+
+def _background(keeper: Keeper, ports: Ports, local: Store, models: Models) -> Background:
+    """A thread of its own where no port suspends, else the loop that the ports belong to."""
+    embedder = getattr(ports.embedder, "local", ports.embedder)
+    connecting = partial(connect, beside=models.beside)
+    beside = Keeper(replace(ports, store=local, embedder=embedder, connect=connecting))
+    return InThread(beside, keeper.rest) if beside.inline else InLoop(keeper, keeper.rest)
 
 
 def verify_file(url: str, progress: Progress) -> Verification:

@@ -13,9 +13,9 @@ from recollect.client import async_handles, handles
 NAMES = "AsyncMemory Memory MemoryRecord RecollectError Scope __version__ open"
 METHODS: dict[str, str] = {
     "Memory": "backup catch_up children close correct count events export forget get get_many "
-    "group groups history import_ items link links list merge_users open profile profiles recall "
-    "related remember remember_many scope session sessions space stats tree undo unlink update "
-    "verify",
+    "group groups history import_ items jobs link links list maintain merge_users open profile "
+    "profiles recall related remember remember_many retry_job scope session sessions space stats "
+    "tree undo unlink update verify",
     "Conversation": "add add_many messages open recall",
     "Grouping": "add make members remove",
     "ProfileCategory": "clear get history merge remove replace",

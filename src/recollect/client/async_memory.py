@@ -21,6 +21,7 @@ from recollect.client.files import checked_path, read_lines, write_lines
 from recollect.client.opening import open_backend
 from recollect.domain.drafts import Fields, Moment
 from recollect.domain.errors import ValidationError, shown
+from recollect.domain.jobs import Maintenance, QueuedJob
 from recollect.domain.limits import BATCH_ITEMS_MAX, share
 from recollect.domain.recall import Recall
 from recollect.domain.records import (
@@ -433,6 +434,35 @@ class AsyncMemory:
     async def catch_up(self, *, limit: int = 100) -> int:
         """Give vectors to memories stored while the embedder did not answer; how many it were."""
         return await self._backend.catch_up(limit)
+
+    async def maintain(self, *, progress: Progress | None = None) -> Maintenance:
+        """Carry out now whatever is due, here, and wait for it; what was done.
+
+        The background does the same by itself, and so does `recollect worker`.
+
+        >>> memory.maintain().done
+        """
+        return await self._backend.maintain(progress or _silent)
+
+    async def jobs(
+        self,
+        *,
+        state: str | None = None,
+        kind: str | None = None,
+        after: int = 0,
+        limit: int = 100,
+    ) -> Sequence[QueuedJob]:
+        """What waits to be done, in order of the jobs' numbers, from behind one on.
+
+        `state` is `waiting`, `running` or `dead`.
+
+        >>> memory.jobs(state="dead")
+        """
+        return await self._backend.jobs(state=state, kind=kind, after=after, limit=limit)
+
+    async def retry_job(self, number: int) -> None:
+        """Try a dead job again, as if it had never failed."""
+        await self._backend.retry_job(number)
 
     async def stats(self) -> JsonObject:
         """Counts and sizes of the store."""

@@ -14,6 +14,7 @@ from recollect.client.handles import Conversation, Grouping, Items, ProfileCateg
 from recollect.client.opening import open_backend
 from recollect.client.runner import Inline, LoopThread, Runner
 from recollect.domain.drafts import Fields, Moment
+from recollect.domain.jobs import Maintenance, QueuedJob
 from recollect.domain.recall import Recall
 from recollect.domain.records import (
     Batch,
@@ -370,6 +371,30 @@ class Memory:
     def catch_up(self, *, limit: int = 100) -> int:
         """Give vectors to memories stored while the embedder did not answer; how many it were."""
         return self._runner.run(self._inner.catch_up(limit=limit))
+
+    def maintain(self, *, progress: Progress | None = None) -> Maintenance:
+        """Carry out now whatever is due, here, and wait for it; what was done.
+
+        The background does the same by itself, and so does `recollect worker`.
+
+        >>> memory.maintain().done
+        """
+        return self._runner.run(self._inner.maintain(progress=progress))
+
+    def jobs(
+        self, *, state: str | None = None, kind: str | None = None, after: int = 0, limit: int = 100
+    ) -> Sequence[QueuedJob]:
+        """What waits to be done, in order of the jobs' numbers, from behind one on.
+
+        `state` is `waiting`, `running` or `dead`.
+
+        >>> memory.jobs(state="dead")
+        """
+        return self._runner.run(self._inner.jobs(state=state, kind=kind, after=after, limit=limit))
+
+    def retry_job(self, number: int) -> None:
+        """Try a dead job again, as if it had never failed."""
+        self._runner.run(self._inner.retry_job(number))
 
     def stats(self) -> JsonObject:
         """Counts and sizes of the store."""

@@ -11,6 +11,9 @@ from recollect.domain.scopes import Scope
 if TYPE_CHECKING:
     from recollect.ports.backend import Backend
 
+#: Options that are settings too.
+SAID = ("durability", "language", "user", "app", "duplicates", "background")
+
 
 def open_backend(url: object, *, threaded: bool, **options: Any) -> "tuple[Backend, Scope]":
     """A backend for a file, loaded only now, and the scope that its first handle has.
@@ -26,10 +29,7 @@ def open_backend(url: object, *, threaded: bool, **options: Any) -> "tuple[Backe
     from recollect import wiring
     from recollect.settings import load
 
-    said = {
-        name: options.pop(name, None)
-        for name in ("durability", "language", "user", "app", "duplicates")
-    }
+    said = {name: options.pop(name, None) for name in SAID}
     embedder = options.pop("embedder", None)
     named = embedder is None or isinstance(embedder, str)
     memory_model = options.pop("memory_model", None)
@@ -38,13 +38,17 @@ def open_backend(url: object, *, threaded: bool, **options: Any) -> "tuple[Backe
         embedder=settings.embedder if named else embedder,
         memory_model=settings.memory_model if memory_model is None else memory_model,
         reasoning_model=options.pop("reasoning_model", None),
-        beside=None if threaded else LoopThread,
+        beside=LoopThread,
     )
     engine = wiring.open_engine(
         settings.url,
         around=off_loop if threaded else None,
         durability=settings.durability,
-        conduct=Conduct(language=settings.language, duplicates=settings.duplicates),
+        conduct=Conduct(
+            language=settings.language,
+            duplicates=settings.duplicates,
+            background=settings.background,
+        ),
         models=models,
         **options,
     )

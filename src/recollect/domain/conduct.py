@@ -12,6 +12,7 @@ class Conduct:
 
     language: str = "english"
     duplicates: Duplicates = "strengthen"
+    background: Literal["on", "off"] = "off"  #: whether jobs run beside it
 
 
 #: What is done unless somebody says otherwise.

@@ -85,4 +85,14 @@ class Queue:
     due_since: datetime | None = None  #: since when the oldest of them could run
     next_at: datetime | None = None  #: when the next one may run, due or not
     next_by_kind: Mapping[str, datetime] = field(default_factory=dict[str, Any])
+    running_kinds: tuple[str, ...] = ()
     records: Mapping[str, Record] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Maintenance:
+    """What `maintain` did: how many jobs of each kind."""
+
+    done: Mapping[str, int]
+    failed: Mapping[str, int]  #: will be tried again by themselves
+    dead: Mapping[str, int]  #: given up; `retry_job` tries one again

@@ -17,7 +17,7 @@ from recollect.domain.conduct import USUAL, Conduct
 from recollect.domain.drafts import check_dimensions
 from recollect.domain.errors import NotFound, ProviderError, ValidationError, shown
 from recollect.domain.limits import DIMENSIONS_MAX
-from recollect.domain.operations import Entry, Stamp
+from recollect.domain.operations import Enqueue, Entry, Stamp
 from recollect.domain.passages import WORDS_MAX, passages
 from recollect.domain.queries import View
 from recollect.domain.records import MemoryRecord, Status
@@ -110,6 +110,10 @@ class Core:
             actor=because.actor,
             reason=because.reason,
         )
+
+    def _queued(self, job: Enqueue) -> Enqueue:
+        """A job on its way into the queue; whatever runs jobs is told of it here."""
+        return job
 
     # -- views -----------------------------------------------------------------------------------
 

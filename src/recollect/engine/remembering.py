@@ -204,7 +204,7 @@ class Remembering(Core):
         """The job that a text needs when the embedder did not answer."""
         if self._embedder is None or entry.vector is not None:
             return []
-        return [Enqueue(at, EMBED_JOB, {}, place, id)]
+        return [self._queued(Enqueue(at, EMBED_JOB, {}, place, id))]
 
     async def close(self) -> None:
         """Write down outstanding reads, seal and release the store."""

@@ -1,20 +1,33 @@
 """The keeper: the engine, and everything that runs later."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from recollect.domain.limits import BATCH_ITEMS_MAX, whole
+from recollect.domain import times
+from recollect.domain.errors import ValidationError, shown
+from recollect.domain.jobs import JobQuery, JobState, Maintenance, QueuedJob
+from recollect.domain.limits import BATCH_ITEMS_MAX, INTEGER_MAX, LIST_LIMIT_MAX, whole
+from recollect.domain.operations import Enqueue, ReviveJob, Stamp
+from recollect.domain.queries import View
+from recollect.domain.requests import Because, Selection
+from recollect.domain.scopes import Scope, check_name
+from recollect.engine.core import Ports
 from recollect.engine.engine import Engine
 from recollect.engine.remembering import EMBED_JOB
 from recollect.lifecycle.duties import Duty
 from recollect.lifecycle.embedding import Embedding
-from recollect.lifecycle.working import Working
+from recollect.lifecycle.serving import Background, Serving
+from recollect.ports.store import Progress
 
-#: A provider may be away for a day: about 100 tries, a quarter of an hour or less apart.
+#: A provider may be away for half a day: about 100 tries, a quarter of an hour or less apart.
 EMBED_TRIES_MAX = 100
+#: A process looks so often for jobs that it did not queue itself, and after so long for the first
+#: time: a short script never does.
+LOOK_US = 10 * times.SECOND
+NEVER = INTEGER_MAX
 
 
-class Keeper(Embedding, Working, Engine):
+class Keeper(Embedding, Serving, Engine):
     """Implements `ports.backend.Backend`; a new duty is a line in `duties`."""
 
     duties: ClassVar[Mapping[str, Duty]] = {
@@ -29,11 +42,87 @@ class Keeper(Embedding, Working, Engine):
         )
     }
 
+    def __init__(self, ports: Ports) -> None:
+        super().__init__(ports)
+        self._background: Background | None = None
+        #: From when on a call sees to it that jobs are run.
+        self._look_at = NEVER
+
+    # -- in the background -----------------------------------------------------------------------
+
+    def run_in(self, background: Background) -> None:
+        """Have jobs run in a background, when some are due and somebody calls."""
+        self._background = background
+        self._look_at = self._clock.now() + LOOK_US
+
+    def rest(self, due_s: float | None) -> None:
+        """The background has ended; in so many seconds something is due."""
+        wait_us = LOOK_US if due_s is None else min(LOOK_US, int(due_s * times.SECOND))
+        self._look_at = self._clock.now() + wait_us
+
+    def _mind(self) -> None:
+        if self._clock.now() >= self._look_at and self._background is not None:
+            self._look_at = NEVER
+            self._background.begin()
+
+    def _stamp(self, action: str, because: Because) -> Stamp:
+        self._mind()
+        return super()._stamp(action, because)
+
+    def _view(self, scope: Scope, selection: Selection | None = None) -> View:
+        self._mind()
+        return super()._view(scope, selection)
+
+    def _queued(self, job: Enqueue) -> Enqueue:
+        if self._background is not None:
+            self._background.begin()
+        return job
+
+    async def close(self) -> None:
+        """End what runs in the background, then flush and release everything."""
+        background, self._background = self._background, None
+        if background is not None:
+            await background.stop(inline=self.inline)
+        await super().close()
+
+    # -- in the foreground -----------------------------------------------------------------------
+
+    async def maintain(self, progress: Progress) -> Maintenance:
+        """Carry out whatever is due."""
+        await self.plant()
+        tally = await self.run_due(progress)
+        return Maintenance(dict(tally.done), dict(tally.failed), dict(tally.dead))
+
     async def catch_up(self, limit: int) -> int:
         """Give vectors to memories that were stored while the embedder did not answer."""
         whole(limit, 1, BATCH_ITEMS_MAX, field="limit")
         tally = await self.run_due(_silent, kinds=[EMBED_JOB], limit=limit)
         return tally.done.total()
+
+    async def jobs(
+        self, *, state: str | None, kind: str | None, after: int, limit: int
+    ) -> Sequence[QueuedJob]:
+        """Jobs that wait, run or are dead."""
+        states = [one.value for one in JobState]
+        if state is not None and state not in states:
+            raise ValidationError(
+                f"state must be one of {', '.join(states)}, not {shown(state)}", field="state"
+            )
+        if kind is not None:
+            check_name(kind, field="kind")
+        query = JobQuery(
+            now=self._clock.now(),
+            state=None if state is None else JobState(state),
+            kinds=None if kind is None else (kind,),
+            after=whole(after, 0, INTEGER_MAX, field="after"),
+            limit=whole(limit, 1, LIST_LIMIT_MAX, field="limit"),
+        )
+        return await self._store.jobs(query)
+
+    async def retry_job(self, number: int) -> None:
+        """Try a dead job again."""
+        whole(number, 1, INTEGER_MAX, field="number")
+        await self._store.apply([ReviveJob(number, self._clock.now())])
 
 
 def _silent(doing: str, done: int, total: int | None) -> None:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 from recollect.domain.drafts import Moment
+from recollect.domain.jobs import Maintenance, QueuedJob
 from recollect.domain.recall import Recall
 from recollect.domain.records import (
     Batch,
@@ -253,6 +254,20 @@ class Backend(Protocol):
 
     async def catch_up(self, limit: int) -> int:
         """Give vectors to memories that were stored while the embedder did not answer."""
+        ...
+
+    async def maintain(self, progress: Progress) -> Maintenance:
+        """Carry out whatever is due."""
+        ...
+
+    async def jobs(
+        self, *, state: str | None, kind: str | None, after: int, limit: int
+    ) -> Sequence[QueuedJob]:
+        """Jobs that wait, run or are dead."""
+        ...
+
+    async def retry_job(self, number: int) -> None:
+        """Try a dead job again."""
         ...
 
     async def close(self) -> None:

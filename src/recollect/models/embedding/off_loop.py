@@ -16,24 +16,24 @@ class OffLoop:
     inline = False
 
     def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
+        self.local = embedder
 
     @property
     def space(self) -> str:
         """The other's."""
-        return self._embedder.space
+        return self.local.space
 
     @property
     def dimensions(self) -> int:
         """The other's."""
-        return self._embedder.dimensions
+        return self.local.dimensions
 
     async def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
         """One row per text, made in a thread."""
         return await asyncio.to_thread(self._embed, texts, purpose)
 
     def _embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
-        work: Coroutine[Any, Any, NDArray[np.float32]] = self._embedder.embed(texts, purpose)
+        work: Coroutine[Any, Any, NDArray[np.float32]] = self.local.embed(texts, purpose)
         try:
             work.send(None)
         except StopIteration as done:

@@ -171,18 +171,19 @@ def listed(tables: Tables, asked: JobQuery) -> list[QueuedJob]:
 
 def queue(tables: Tables, now: int) -> Queue:
     """The queue at a moment."""
-    states = [row.state(now) for row in tables.jobs.values()]
-    waiting = [row for row in tables.jobs.values() if row.state(now) is JobState.WAITING]
+    by_state = {state: list[JobRow]() for state in JobState}
+    for row in tables.jobs.values():
+        by_state[row.state(now)].append(row)
+    waiting = by_state[JobState.WAITING]
     due = [row.due_at for row in waiting if row.due_at <= now]
     kinds = sorted({row.kind for row in waiting})
     next_by_kind = {kind: min(r.due_at for r in waiting if r.kind == kind) for kind in kinds}
     return Queue(
-        waiting=len(waiting),
-        running=states.count(JobState.RUNNING),
-        dead=states.count(JobState.DEAD),
+        **{state.value: len(rows) for state, rows in by_state.items()},
         due=len(due),
         due_since=times.show_optional(min(due, default=None)),
         next_at=times.show_optional(min(next_by_kind.values(), default=None)),
         next_by_kind={kind: times.show(at) for kind, at in next_by_kind.items()},
+        running_kinds=tuple(sorted({row.kind for row in by_state[JobState.RUNNING]})),
         records=dict(sorted(tables.duties.items())),
     )
