@@ -69,3 +69,33 @@ def test_what_happened_at_the_time_asked_about_comes_first(memory: Memory) -> No
     assert found.top is not None
     assert f"{found.top.memory.occurred_at:%m-%d}" == "06-11"
     assert "time" not in memory.recall("When did we swim?", now="2025-12-01").hits[0].why.shares
+
+
+def test_an_instruction_is_among_the_hits_of_every_question(memory: Memory) -> None:
+    memory.remember("Answer in Portuguese.", kind="instruction")
+    memory.remember_many([f"The train to Braga leaves at {hour}." for hour in range(20)])
+    found = memory.recall("When does the train to Braga leave?")
+    assert len(found) == 10
+    hit = hit_of(memory, "When does the train to Braga leave?", "Answer in Portuguese.")
+    assert hit.why.shares["standing"] > 0
+    assert sum(hit.why.shares.values()) == hit.score
+
+
+def test_a_preference_is_there_when_advice_is_asked_for(memory: Memory) -> None:
+    memory.remember("No peanuts, please.", kind="preference")
+    memory.remember_many([f"Restaurant number {n} opened." for n in range(20)])
+    asked = {
+        question: [hit.text for hit in memory.recall(question)]
+        for question in ("Which restaurant opened?", "Can you suggest a restaurant?")
+    }
+    assert "No peanuts, please." not in asked["Which restaurant opened?"]
+    assert "No peanuts, please." in asked["Can you suggest a restaurant?"]
+
+
+def test_standing_memories_take_no_more_than_a_part_of_the_hits(memory: Memory) -> None:
+    memory.remember_many([{"text": f"Rule {n}.", "kind": "instruction"} for n in range(30)])
+    memory.remember_many([f"The train to Braga leaves at {hour}." for hour in range(20)])
+    found = memory.recall("When does the train to Braga leave?")
+    assert [hit.memory.kind for hit in found].count("instruction") == 2
+    first = memory.recall("When does the train to Braga leave?", limit=1)
+    assert [hit.memory.kind for hit in first] == ["general"]

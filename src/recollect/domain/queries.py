@@ -64,7 +64,7 @@ class Scan:
 @dataclass(frozen=True, slots=True)
 class Search:
     """What to look for: term numbers, and perhaps a vector in a space; the `breadth` nearest
-    vectors join the memories that hold any of the terms.
+    vectors join the memories that hold any of the terms, and so do all of the kinds in `always`.
     """
 
     view: View
@@ -72,6 +72,7 @@ class Search:
     vector: bytes | None = None
     space: str | None = None
     breadth: int = 200
+    always: tuple[str, ...] = ()
     analyse: Callable[[str], bytes] | None = None  #: packed terms of a text, for earlier versions
 
 

@@ -17,6 +17,7 @@ from recollect.domain.scopes import Scope, check_characters
 from recollect.engine.core import LOG, Core, given_vector
 from recollect.logs import ms_since, note
 from recollect.ports.store import Candidates
+from recollect.retrieval.features import standing
 from recollect.retrieval.question import understand
 from recollect.retrieval.ranking import Ranked, rank
 
@@ -43,10 +44,11 @@ class Recalling(Core):
             vector=None if vector is None else vector.astype("<f4").tobytes(),
             space=None if vector is None else self._space(len(vector), given=given),
             breadth=max(BREADTH_MIN, 2 * limit),
+            always=standing.KINDS,
             analyse=self._analyser.packed,
         )
         found = await self._store.candidates(search)
-        ranked = rank(found, asked)
+        ranked = rank(found, asked, limit)
         chosen = [line for line in ranked.order[: limit + NEAR_MISSES] if ranked.scores[line] > 0]
         keys = found.keys[chosen].tolist()
         records = await self._records(found, keys)

@@ -2,7 +2,8 @@
 
 Features that add come first: each in units of its spread over all memories that the view shows, so
 that they can be added up, and never below zero. Those that scale come after; their share is what
-they change. All shares of a candidate add up to its score.
+they change. What stands for every question is lifted last. All shares of a candidate add up to its
+score.
 """
 
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from recollect.retrieval.features import (
     meaning_around,
     role,
     speaker,
+    standing,
     time,
     words,
     words_around,
@@ -44,15 +46,16 @@ class Ranked:
     """Candidates best first: their keys, scores and the shares of each feature."""
 
     keys: NDArray[np.int64]
-    scores: NDArray[np.float32]
+    scores: NDArray[np.float64]
     shares: dict[str, NDArray[np.float32]]
     order: NDArray[np.intp]
 
 
-def rank(found: Candidates, asked: Understood) -> Ranked:
-    """Candidates by score; of equals the one written last comes first."""
+def rank(found: Candidates, asked: Understood, limit: int) -> Ranked:
+    """Candidates by score, for so many hits; of equals the one written last comes first."""
     shares: dict[str, NDArray[np.float32]] = {}
-    total = np.zeros(len(found.keys), dtype=np.float32)
+    # Added up in the order in which a reader of the shares adds them up, so that nothing rounds.
+    total = np.zeros(len(found.keys), dtype=np.float64)
     for feature in ADDING:
         share = feature.value(found, asked)
         if share is not None:
@@ -61,7 +64,11 @@ def rank(found: Candidates, asked: Understood) -> Ranked:
     for feature in SCALING:
         factor = feature.value(found, asked)
         if factor is not None:
-            shares[feature.NAME] = change = (factor - 1).astype(np.float32) * total
+            shares[feature.NAME] = change = ((factor - 1) * total).astype(np.float32)
             total += change
+    lift = standing.lift(found, asked, total, limit)
+    if lift is not None:
+        shares[standing.NAME] = lift
+        total += lift
     order = np.lexsort((-found.keys, -total))
     return Ranked(found.keys, total, shares, order)

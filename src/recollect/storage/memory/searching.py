@@ -31,7 +31,9 @@ def candidates(tables: Tables, search: Search) -> Candidates:
     keys = np.fromiter(records, dtype=np.int64, count=len(records))
     near = np.array([similarity.get(key, np.nan) for key in records], dtype=np.float32)
     before, after = _neighbours(present, len(past))
-    picked = _widened(counts.any(axis=1) | _nearest(near, search.breadth), before, after)
+    wanted = np.array([record.kind in search.always for record in records.values()], dtype=bool)
+    chosen = counts.any(axis=1) | _nearest(near, search.breadth) | wanted
+    picked = _widened(chosen, before, after)
     known = near[~np.isnan(near)]
     names = facets.Names()
     lines = np.append(np.where(picked, np.cumsum(picked) - 1, NOBODY), NOBODY).astype(np.int32)

@@ -213,7 +213,8 @@ def _merged(parts: list[_Part], search: Search, names: Names) -> tuple[Candidate
     total = sum(int(part.shown.sum()) for part in parts)
     length = sum(float(part.index.lengths[: part.index.size][part.shown].sum()) for part in parts)
     holding = [0] * len(search.terms)
-    tables = [_table(part, search, holding) for part in parts]
+    always = [names.number(kind) for kind in search.always]
+    tables = [_table(part, search, holding, always) for part in parts]
     seen = [
         part.similarity[part.shown & ~np.isnan(part.similarity)]
         for part in parts
@@ -258,8 +259,8 @@ def _moved(columns: list[NDArray[np.int32]], starts: NDArray[np.intp]) -> list[N
     ]
 
 
-def _table(part: _Part, search: Search, holding: list[int]) -> _Table:
-    """One place's candidates."""
+def _table(part: _Part, search: Search, holding: list[int], always: list[int]) -> _Table:
+    """One place's candidates; `always` are the kinds that the search always wants."""
     index = part.index
     chosen = np.zeros(index.size, dtype=bool)
     held: list[tuple[NDArray[np.int32], NDArray[np.float32]]] = []
@@ -272,6 +273,9 @@ def _table(part: _Part, search: Search, holding: list[int]) -> _Table:
         chosen[slots] = True
     if part.similarity is not None:
         chosen[_nearest(part, search.breadth)] = True
+    kinds = index.facets.columns["kind"][: index.size]
+    for kind in always:
+        chosen |= part.shown & (kinds == kind)
     picked = index.with_neighbours(chosen, part.shown)
     where = np.full(index.size + 1, NOBODY, dtype=np.int32)  # the last one is nobody's line
     where[picked] = np.arange(len(picked), dtype=np.int32)
@@ -352,7 +356,8 @@ def _with_past(
         lengths.append(float(len(terms)))
         for column, term in enumerate(search.terms):
             table[line, column] = np.count_nonzero(terms == term)
-    keep = np.any(table > 0, axis=1)
+    wanted = [record.kind in search.always for record in past.values()]
+    keep = np.any(table > 0, axis=1) | np.array(wanted, dtype=bool)
     kept = list(compress(past.values(), keep.tolist()))
     alone = np.full(len(kept), NOBODY, dtype=np.int32)
     keys = -np.fromiter(past, dtype=np.int64, count=len(past)) - 1

@@ -102,6 +102,18 @@ class SearchingContract(OnWorkbench):
         found = bench.found(bench.run(bench.store.candidates(worded)))
         assert sorted(found) == ["angle 0", "angle 1", "angle 2", "angle 7"]
 
+    def test_kinds_that_are_always_wanted_join(self, bench: Workbench) -> None:
+        bench.remember("answer in verse", kind="instruction")
+        bench.remember("no nuts", kind="preference", status="archived")
+        bench.remember("not in Bob's", BOB, kind="instruction")
+        bench.remember("bread")
+        wanted = ("instruction", "preference", "unheard of")
+        search = Search(bench.view(), (bench.number("tea"),), always=wanted)
+        found = bench.run(bench.store.candidates(search))
+        assert bench.found(found) == {"answer in verse": 0}
+        assert found.counts.tolist() == [[0]]
+        assert (found.total, found.holding) == (2, (0,))
+
     def test_vectors_of_another_space_are_not_compared(self, bench: Workbench) -> None:
         bench.remember("tea", vector=[1, 0, 0])
         for space, vector in [("other", [1, 0, 0]), (SPACE, [1, 0])]:
