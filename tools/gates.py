@@ -21,6 +21,7 @@ BROAD_EXCEPTS: dict[str, str] = {
     "client/runner.py": "an interrupt must cancel what runs on the loop, whatever it is",
     "lifecycle/working.py": "a job that fails in any way is tried again, and stops no other",
     "models/chat/remote.py": "a provider's package raises anything at an answer that is garbage",
+    "models/embedding/remote.py": "what the package for HTTP raises has no common root",
     "models/embedding/callable.py": "a function of the caller may fail in any way",
     "storage/sqlite/commit.py": "whatever ends a commit, its transaction is rolled back first",
     "storage/sqlite/store.py": "a connection in an unknown state is never given back to the pool",

@@ -45,10 +45,17 @@ class Settings:
         "the language whose word forms are matched in Latin script",
         one_of=tuple(Stemmer.algorithms()),
     )
-    embedder: Literal["auto", "none", "local"] = _setting(
+    embedder: str = _setting(
         "auto",
         "`local`: search by meaning with the model that comes with the package; "
-        "`none`: search by words only; `auto`: `local` if `recollect[local]` is installed",
+        "`none`: search by words only; `auto`: `local` if `recollect[local]` is installed; "
+        "`provider:model`: a provider's, such as `openai:text-embedding-3-small`",
+    )
+    embedder_url: str = _setting(
+        "", "where the embedder's provider is, if not at its usual address"
+    )
+    embedder_key_env: str = _setting(
+        "", "the environment variable that holds the embedder's key, if not the usual one"
     )
     memory_model: str = _setting(
         "none",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from recollect.domain.clients import ModelClient, checked_name
+from recollect.domain.clients import ModelClient, checked_name, client_of
 from recollect.domain.conduct import USUAL, Conduct
 from recollect.domain.errors import ValidationError, shown
 from recollect.domain.records import Verification
@@ -25,6 +25,7 @@ from recollect.storage.sqlite.checking import check_file
 from recollect.storage.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
+    from recollect.engine.chats import Closable
     from recollect.models.beside import Loop
 
 
@@ -49,6 +50,8 @@ class Models:
     """What was chosen to embed and to ask; whoever brings one along closes it."""
 
     embedder: object = None  #: an embedder, a function from texts to vectors, or what is a setting
+    embedder_url: str = ""  #: for one that is named: where it is, if not at the usual address
+    embedder_key_env: str = ""  #: the variable that holds its key, if not the usual one
     memory_model: object = None  #: a chat, `provider:model`, or the label of a model client
     reasoning_model: object = None  #: the same
     #: Starts a loop in a thread, for models that are named and whoever has no loop.
@@ -75,7 +78,7 @@ def open_engine(
             f"durability must be full or relaxed, not {durability!r}", field="durability"
         )
     chosen = models or Models()
-    embedder = embedder_of(chosen.embedder, in_loop=around is not None)
+    embedder = embedder_of(chosen, in_loop=around is not None)
     memory_model = chat_of(chosen.memory_model, field="memory_model")
     reasoning_model = chat_of(chosen.reasoning_model, field="reasoning_model")
     local = store or SqliteStore(file_of(url), durability=durability)
@@ -87,6 +90,7 @@ def open_engine(
         embedder=embedder,
         memory_model=memory_model,
         reasoning_model=reasoning_model,
+        owned=() if embedder is chosen.embedder else _closable(embedder),
         connect=partial(connect, beside=chosen.beside if around is None else None),
         automatic=chosen.embedder == "auto",
         conduct=conduct,
@@ -114,13 +118,16 @@ def verify_file(url: str, progress: Progress) -> Verification:
     return check_file(file_of(url), progress)
 
 
-def embedder_of(chosen: object, *, in_loop: bool) -> Embedder | None:
+def embedder_of(models: Models, *, in_loop: bool) -> Embedder | None:
     """The embedder that was chosen, by name or brought along; None to search by words only."""
+    chosen = models.embedder
     if chosen is None or chosen == "none":
         return None
     if hasattr(chosen, "embed"):
         return cast(Embedder, chosen)
-    if isinstance(chosen, str):
+    if isinstance(chosen, str) and ":" in chosen:
+        return _remote_embedder(chosen, models, in_loop=in_loop)
+    if chosen in ("auto", "local"):
         from recollect.models.embedding.minilm import MiniLM, is_installed
 
         if chosen == "auto" and not is_installed():
@@ -132,8 +139,8 @@ def embedder_of(chosen: object, *, in_loop: bool) -> Embedder | None:
         made = CallableEmbedder(chosen)
     else:
         raise ValidationError(
-            f"embedder must be auto, none, local, an embedder or a function from texts to vectors, "
-            f"not {chosen!r:.80}",
+            "embedder must be auto, none, local, provider:model, an embedder or a function from "
+            f"texts to vectors, not {shown(chosen)}",
             field="embedder",
         )
     if not in_loop:
@@ -141,6 +148,20 @@ def embedder_of(chosen: object, *, in_loop: bool) -> Embedder | None:
     from recollect.models.embedding.off_loop import OffLoop
 
     return OffLoop(made)
+
+
+def _closable(thing: object) -> "tuple[Closable, ...]":
+    return (cast("Closable", thing),) if hasattr(thing, "close") else ()
+
+
+def _remote_embedder(name: str, models: Models, *, in_loop: bool) -> Embedder:
+    from recollect.models.beside import EmbedderBeside
+    from recollect.models.embedding.remote import RemoteEmbedder
+
+    said = {"label": name, "model": name, "base_url": models.embedder_url or None}
+    client = client_of({**said, "key_env": models.embedder_key_env or None})
+    made = RemoteEmbedder(client)
+    return made if in_loop or models.beside is None else EmbedderBeside(made, models.beside)
 
 
 def chat_of(chosen: object, *, field: str) -> Chat | str | None:

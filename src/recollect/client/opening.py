@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from recollect.ports.backend import Backend
 
 #: Options that are settings too.
-SAID = ("durability", "language", "user", "app", "duplicates", "background")
+SAID = (
+    *("durability", "language", "user", "app", "duplicates", "background"),
+    *("embedder_url", "embedder_key_env"),
+)
 
 
 def open_backend(url: object, *, threaded: bool, **options: Any) -> "tuple[Backend, Scope]":
@@ -36,6 +39,8 @@ def open_backend(url: object, *, threaded: bool, **options: Any) -> "tuple[Backe
     settings = load(url=url, **said, embedder=embedder if named else None)
     models = wiring.Models(
         embedder=settings.embedder if named else embedder,
+        embedder_url=settings.embedder_url,
+        embedder_key_env=settings.embedder_key_env,
         memory_model=settings.memory_model if memory_model is None else memory_model,
         reasoning_model=options.pop("reasoning_model", None),
         beside=LoopThread,

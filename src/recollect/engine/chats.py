@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Sequence
+from typing import Protocol
 
 from recollect.domain.clients import ModelClient
 from recollect.domain.errors import ClosedError, InternalError
@@ -43,10 +44,18 @@ class Chats:
         await close_all(chats)
 
 
-async def close_all(chats: Sequence[Chat]) -> None:
-    """Close every chat, also when the closing of another fails or is cancelled."""
-    if chats:
+class Closable(Protocol):
+    """What holds connections."""
+
+    async def close(self) -> None:
+        """Release them."""
+        ...
+
+
+async def close_all(things: Sequence[Closable]) -> None:
+    """Close every one, also when the closing of another fails or is cancelled."""
+    if things:
         try:
-            await chats[0].close()
+            await things[0].close()
         finally:
-            await close_all(chats[1:])
+            await close_all(things[1:])

@@ -24,7 +24,7 @@ from recollect.domain.records import MemoryRecord, Status
 from recollect.domain.requests import Because, Selection
 from recollect.domain.sameness import mark_of
 from recollect.domain.scopes import Scope, check_name
-from recollect.engine.chats import Chats
+from recollect.engine.chats import Chats, Closable
 from recollect.logs import note
 from recollect.ports.chat import Chat, Connect
 from recollect.ports.embedder import Embedder, Purpose
@@ -37,6 +37,8 @@ LOG = logging.getLogger("recollect.engine")
 #: The space of vectors that callers bring along when no embedder is configured.
 GIVEN_SPACE = "given"
 SALT_BYTES = 16
+#: What an embedder is asked whose dimension is not known yet.
+PROBE = "dimensions"
 #: A text of so many characters is one passage, whatever it says.
 PASSAGE_CHARS = 300
 #: Of a text longer than about 5,000 words the rest is found by its words alone: a megabyte would
@@ -57,6 +59,7 @@ class Ports:
     memory_model: Chat | str | None = None
     reasoning_model: Chat | str | None = None
     connect: Connect | None = None  #: how a model that is only named is reached
+    owned: tuple[Closable, ...] = ()  #: what is closed with the engine
     #: The embedder was not asked for: vectors that callers bring along are not of its space.
     automatic: bool = False
     conduct: Conduct = USUAL
@@ -74,6 +77,7 @@ class Core:
         self._memory_chat = ports.memory_model
         self._reasoning_chat = ports.reasoning_model
         self._chats = Chats(ports.connect)
+        self._owned = ports.owned
         self._automatic = ports.automatic
         self._conduct = ports.conduct
         self._last_id = 0
@@ -161,6 +165,8 @@ class Core:
     ) -> list[Entry]:
         """What the indexes hold of memories; those without a given vector get one per passage."""
         packed = self._analyser.packed
+        if given and not await self._knows_dimensions():
+            given = {}
         made = await self._embed_passages(
             [i for i in range(len(records)) if i not in given], records
         )
@@ -197,6 +203,15 @@ class Core:
         if made is None:
             return {}
         return dict(zip(wanted, np.split(made, ends[:-1]), strict=True))
+
+    async def _knows_dimensions(self) -> bool:
+        """Whether given vectors can be told to be of the embedder's space; it may have to be asked.
+
+        False when it does not answer: what was given is then left out, and made again later.
+        """
+        if self._embedder is None or self._automatic or self._embedder.dimensions:
+            return True
+        return await self._embed([PROBE], "passage") is not None
 
     def _space(self, dimensions: int, *, given: bool) -> str:
         """The space that a vector of this size is written to and searched in."""

@@ -2,6 +2,7 @@
 
 from recollect.engine.asking import Asking
 from recollect.engine.carrying import Carrying
+from recollect.engine.chats import close_all
 from recollect.engine.conversing import Conversing
 from recollect.engine.forgetting import Erasing
 from recollect.engine.itemising import Itemising
@@ -18,4 +19,4 @@ class Engine(Asking, Itemising, Recalling, Relating, Conversing, Revising, Erasi
         try:
             await super().close()
         finally:
-            await self._chats.close()
+            await close_all((self._chats, *self._owned))

@@ -71,6 +71,8 @@ class Recalling(Core):
     ) -> tuple[np.ndarray | None, tuple[str, ...]]:
         if question.vector is not None:
             vector = given_vector(question.vector)
+            if not await self._knows_dimensions():
+                return None, ("meaning",)
             self._space(len(vector), given=True)
             return vector, ()
         made = await self._embed([question.text], "question")

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, 
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from recollect.ports.chat import Answer, Ask, Chat
-from recollect.ports.embedder import Embedder, Purpose
+from recollect.ports.embedder import Embedded, Metered, Purpose
 
 if TYPE_CHECKING:
     import numpy as np
@@ -91,7 +91,7 @@ async def _next(pieces: AsyncIterator[str | Answer]) -> str | Answer | None:
 class EmbedderBeside(_Beside):
     """Another embedder, waited for."""
 
-    def __init__(self, embedder: Embedder, start: Callable[[], Loop]) -> None:
+    def __init__(self, embedder: Metered, start: Callable[[], Loop]) -> None:
         super().__init__(start)
         self._embedder = embedder
 
@@ -108,3 +108,16 @@ class EmbedderBeside(_Beside):
     async def embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32]:
         """The other's."""
         return self._run(self._embedder.embed(texts, purpose))
+
+    @property
+    def model(self) -> str:
+        """The other's."""
+        return self._embedder.model
+
+    async def embed_counted(self, texts: Sequence[str], purpose: Purpose) -> Embedded:
+        """The other's."""
+        return self._run(self._embedder.embed_counted(texts, purpose))
+
+    async def close(self) -> None:
+        """Close the other, and end the thread."""
+        self._end(self._embedder.close())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import AsyncIterator
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from recollect.domain.errors import MissingExtra, ProviderBadResponse, ProviderError
@@ -50,12 +51,20 @@ def guarded_client(*, bytes_max: int = ANSWER_BYTES_MAX) -> httpx2.AsyncClient:
         response.stream = _capped(http, response.stream, bytes_max)
 
     return http.AsyncClient(
+        verify=_certificates(),
         follow_redirects=False,
         timeout=http.Timeout(None, connect=CONNECT_S),
         limits=http.Limits(max_connections=CONNECTIONS_MAX),
         headers={"Accept-Encoding": "identity"},
         event_hooks={"response": [examine]},
     )
+
+
+@cache
+def _certificates() -> Any:
+    """Whom to trust; read once, since reading it takes longer than most requests."""
+    http: Any = importlib.import_module("httpx2")
+    return http.create_ssl_context()
 
 
 def _capped(http: Any, inner: Any, bytes_max: int) -> Any:

@@ -86,8 +86,9 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 
 def _status(error: BaseException) -> Any:
-    status = getattr(error, "status_code", None)
-    return status if status is not None else getattr(error, "code", None)
+    places = (error, getattr(error, "response", None))
+    found = [getattr(one, name, None) for one in places for name in ("status_code", "code")]
+    return next((one for one in found if one is not None), None)
 
 
 def _retry_after(error: BaseException) -> float | None:

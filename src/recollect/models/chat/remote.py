@@ -64,6 +64,7 @@ class RemoteChat:
         self._environment = os.environ if environment is None else environment
         self._bytes_max = bytes_max
         self._connection: _Connection | None = None
+        self._connecting: asyncio.Lock | None = None
         self._closed = False
 
     @property
@@ -104,11 +105,11 @@ class RemoteChat:
         )
 
     async def _request(self, turns: tuple[Turn, ...], ask: Ask, spent: list[Usage]) -> Answer:
-        open = self._open()
+        open = await self._open()
         try:
             response = await open.direct.model_request(
                 open.model,
-                open.turns.messages(self._with_schema(turns, ask)),
+                open.turns.messages(_with_schema(turns, ask, natively=open.natively)),
                 model_settings=self._settings(ask),
                 model_request_parameters=open.turns.parameters(
                     ask.tools, ask.schema, natively=open.natively
@@ -141,11 +142,11 @@ class RemoteChat:
                 yield piece
 
     async def _pieces(self, ask: Ask) -> AsyncGenerator[str | Answer]:
-        open = self._open()
+        open = await self._open()
         try:
             async with open.direct.model_request_stream(
                 open.model,
-                open.turns.messages(self._with_schema(ask.turns, ask)),
+                open.turns.messages(_with_schema(ask.turns, ask, natively=open.natively)),
                 model_settings=self._settings(ask),
                 model_request_parameters=open.turns.parameters(
                     ask.tools, ask.schema, natively=open.natively
@@ -171,12 +172,6 @@ class RemoteChat:
             whole = replace(whole, data=data)
         yield whole
 
-    def _with_schema(self, turns: tuple[Turn, ...], ask: Ask) -> tuple[Turn, ...]:
-        """The turns; where the provider does not enforce a schema, it is asked for in words."""
-        if ask.schema is None or self._open().natively:
-            return turns
-        return (structured.asking(ask.schema), *turns)
-
     def _settings(self, ask: Ask) -> dict[str, Any]:
         chosen: dict[str, Any] = {
             name: self._client.options[name]
@@ -192,12 +187,15 @@ class RemoteChat:
         variable = self._client.key_variable
         return None if variable is None else self._environment.get(variable) or None
 
-    def _open(self) -> _Connection:
-        if self._closed:
-            raise ClosedError(f"the model {self.model} was closed; open the memory again")
-        if self._connection is None:
-            self._connection = self._connected()
-        return self._connection
+    async def _open(self) -> _Connection:
+        """The connection. To load a provider's package takes a second: a thread does it."""
+        self._connecting = self._connecting or asyncio.Lock()
+        async with self._connecting:
+            if self._closed:
+                raise ClosedError(f"the model {self.model} was closed; open the memory again")
+            if self._connection is None:
+                self._connection = await asyncio.to_thread(self._connected)
+            return self._connection
 
     def _connected(self) -> _Connection:
         if not is_installed():
@@ -230,3 +228,10 @@ class RemoteChat:
         connection, self._connection = self._connection, None
         if connection is not None:
             await connection.http.aclose()
+
+
+def _with_schema(turns: tuple[Turn, ...], ask: Ask, *, natively: bool) -> tuple[Turn, ...]:
+    """The turns; where the provider does not enforce a schema, it is asked for in words."""
+    if ask.schema is None or natively:
+        return turns
+    return (structured.asking(ask.schema), *turns)

@@ -1,0 +1,185 @@
+"""P8: whatever a provider does, writes succeed, nothing bad is stored, and no deadline is passed.
+
+29 kinds of fault, at every place that calls a model, by the code that reaches the real ones.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import recollect
+from recollect.client.runner import Inline, LoopThread
+from recollect.domain.errors import ProviderError, RecollectError
+from recollect.models.beside import EmbedderBeside
+from recollect.models.chat.connecting import connect
+from recollect.models.embedding.remote import RemoteEmbedder
+from recollect.models.steady import Pace
+from recollect.ports.chat import Answer, Ask, Chat, Turn
+from recollect.storage.sqlite.sql import query
+from recollect.storage.sqlite.store import SqliteStore
+from recollect.testing import ScriptedProvider
+from recollect.testing.faults import FAULTS
+from tests.faults.places import COVERED, READING, WRITING, found_in_source
+
+pytestmark = pytest.mark.promise("P8")
+KINDS = 29
+DIMENSIONS = 8
+DEADLINE_S = 0.1
+#: What a call does besides waiting for the provider: less than another try would take.
+OWN_WORK_S = 0.08
+#: A deadline that is not kept is not kept twice either; a machine that stalls mostly is.
+TRIES = 4
+#: How often a place calls the provider, one after another.
+CALLS = {"given": 2, "update": 2, "correct": 2, "undo": 3}
+#: A try again waits for nothing here.
+AT_ONCE = Pace(share=lambda: 0.0)
+TEXT = "Ana keeps her bicycle in the cellar."
+PLACES = {**WRITING, **READING}
+WIRES = ("openai", "anthropic", "gemini")
+WAYS = ("text", "json", "stream")
+SCHEMA = {
+    "type": "object",
+    "properties": {"facts": {"type": "array", "items": {"type": "string"}}},
+    "required": ["facts"],
+    "additionalProperties": False,
+}
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[ScriptedProvider]:
+    with ScriptedProvider(dimensions=DIMENSIONS) as there:
+        yield there
+
+
+def test_the_kinds_are_29_and_every_place_in_the_source_is_tried() -> None:
+    assert len(FAULTS) == KINDS
+    assert set(COVERED.values()) <= set(PLACES)
+    missing = set(found_in_source()) - set(COVERED)
+    assert not missing, f"these call a model too: list them in tests/faults/places.py: {missing}"
+
+
+def vectors_of(file: Path) -> list[np.ndarray]:
+    connection = SqliteStore(str(file))._connect()
+    try:
+        rows = query(connection, "sums_vectors")
+    finally:
+        connection.close()
+    return [np.frombuffer(cell, "<f4") for row in rows for cell in row if isinstance(cell, bytes)]
+
+
+def waited_for_a_core() -> float:
+    """Seconds that threads of this process could have run and had to wait; 0 where nobody says."""
+    told = Path("/proc/self/task").glob("*/schedstat")
+    return sum(int(one.read_text().split()[1]) for one in told if one.exists()) / 1e9
+
+
+class Watch:
+    """How long something took, without what a busy machine added to it."""
+
+    def __enter__(self) -> "Watch":
+        self._begun = (time.perf_counter(), waited_for_a_core())
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        begun, waited = self._begun
+        self.took = time.perf_counter() - begun - (waited_for_a_core() - waited)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS)
+def test_with_every_fault_every_place_goes_on_and_nothing_bad_is_stored(
+    fault: str, provider: ScriptedProvider, quick_path: Path
+) -> None:
+    file = quick_path / "memory.db"
+    options = {"deadline_s": DEADLINE_S, "retries": 1}
+    embedder = RemoteEmbedder(
+        provider.client(options=options),
+        environment=provider.environment,
+        bytes_max=1024 * 1024,
+        pace=AT_ONCE,
+    )
+    late: dict[str, float] = {}
+    beside = EmbedderBeside(embedder, LoopThread)
+    with recollect.open(str(file), embedder=beside) as memory:
+        provider.failing = None
+        memory.remember("It was here before.")
+        for number, (place, call) in enumerate(PLACES.items()):
+            for again in range(TRIES):
+                if place == "given" and fault != "another size":
+                    embedder._dimensions = 0  # as in a process that was started just now
+                embedder._steady.breaker.succeeded()
+                provider.failing = fault
+                text = f"Ana keeps bicycle number {number} of kind {again} in the cellar."
+                with Watch() as watch:
+                    call(memory, text)  # whatever is raised here fails the test: nothing may be
+                late[place] = watch.took - CALLS.get(place, 1) * DEADLINE_S * 1.1 - OWN_WORK_S
+                if late[place] <= 0:
+                    break
+            provider.failing = None
+            if place in WRITING:
+                assert text in {hit.memory.text for hit in memory.recall(text)}, place
+        embedder._steady.breaker.succeeded()
+        provider.failing = fault
+        assert memory.recall("bicycle").degraded == ("meaning",)
+        provider.failing = None
+        embedder._steady.breaker.succeeded()
+        memory.catch_up(limit=100)
+        assert memory.verify().ok
+    Inline().run(beside.close())
+    made = vectors_of(file)
+    assert all(len(one) == DIMENSIONS and np.isfinite(one).all() for one in made)
+    assert {place for place, over in late.items() if over > 0} == set()
+
+
+async def outcome(chat: Chat, way: str) -> Answer | ProviderError:
+    asked = Ask(
+        (Turn("system", "Be brief."), Turn("user", TEXT)),
+        "facts",
+        schema=SCHEMA if way == "json" else None,
+        deadline_s=DEADLINE_S,
+    )
+    try:
+        if way != "stream":
+            return await chat.answer(asked)
+        return [piece async for piece in chat.stream(asked)][-1]  # type: ignore[return-value]
+    except ProviderError as exc:
+        return exc
+    finally:
+        await chat.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wire", WIRES)
+def test_with_every_fault_a_model_ends_in_an_answer_or_in_an_error_that_has_a_name(
+    wire: str, provider: ScriptedProvider
+) -> None:
+    client = provider.client(wire, options={"retries": 1})
+    asyncio.run(outcome(connect([client], environment=provider.environment), "text"))  # loads it
+    told: dict[tuple[str, str], Any] = {}
+    late: dict[tuple[str, str], float] = {}
+    for fault in FAULTS:
+        provider.failing = fault
+        for way in WAYS:
+            for _ in range(TRIES):
+                chat = connect([client], environment=provider.environment, pace=AT_ONCE)
+                with Watch() as watch:
+                    told[fault, way] = asyncio.run(outcome(chat, way))
+                late[fault, way] = watch.took - DEADLINE_S * 1.1 - OWN_WORK_S
+                if late[fault, way] <= 0:
+                    break
+    provider.failing = None
+    assert len(told) == KINDS * len(WAYS)
+    assert {where for where, over in late.items() if over > 0} == set()
+    answered = {where: one for where, one in told.items() if isinstance(one, Answer)}
+    assert {way for _, way in answered} <= {"text", "stream"}, "no JSON that fits was ever said"
+    assert all(one.text for one in answered.values())
+    assert all(str(one).startswith(f"{wire}:") for one in told.values() if _failed(one))
+
+
+def _failed(one: object) -> bool:
+    return isinstance(one, RecollectError)
