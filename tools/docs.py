@@ -83,10 +83,7 @@ def command_help(command: click.Command, context: click.Context) -> Iterator[str
 def settings() -> Iterator[str]:
     """Every setting: name, type, default and help."""
     module = importlib.import_module("recollect.settings")
-    kinds = [kind for kind in vars(module).values() if dataclasses.is_dataclass(kind)]
-    for kind in kinds:
-        if not inspect.isclass(kind) or kind.__module__ != module.__name__:
-            continue
+    for kind in (module.Settings, module.policy.Policy):
         yield f"## `{kind.__name__}`\n\n{one_line(kind)}\n\n"
         yield "| setting | type | default | meaning |\n|---|---|---|---|\n"
         for field in dataclasses.fields(kind):

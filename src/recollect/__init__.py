@@ -44,8 +44,9 @@ def open(url: str | None = None, **options: Any) -> "Memory":
     the language of words in Latin script; `embedder` is what finds by meaning: `"local"`, `"none"`,
     an embedder or a function from texts to vectors; `memory_model` and `reasoning_model` are the
     language models for the memory's own work and for answers, if any, each a chat, a name such as
-    `"openai:gpt-4o-mini"` or the label of a model client; `user` and `app` say whose
-    memories the handle is for. What is not said comes from the settings (`recollect.toml`, `.env`,
+    `"openai:gpt-4o-mini"` or the label of a model client; `policy` says how memories fade,
+    rise and retire, by the names of the settings; `user` and `app` say whose memories the handle is
+    for. What is not said comes from the settings (`recollect.toml`, `.env`,
     `RECOLLECT_*`): without any it is the file `memory.db` and the user `local`.
 
     >>> memory = recollect.open("memory.db")

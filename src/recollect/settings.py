@@ -17,8 +17,10 @@ from typing import Any, Literal, get_args, get_origin
 
 import Stemmer
 
+from recollect.domain import policy
 from recollect.domain.errors import MissingExtra, SettingsError
 from recollect.domain.limits import LIST_LIMIT_MAX, RECALL_LIMIT_MAX
+from recollect.domain.policy import Policies
 
 PREFIX = "RECOLLECT_"
 TOML, YAML, DOTENV = "recollect.toml", "recollect.yaml", ".env"
@@ -89,9 +91,15 @@ class Settings:
     log_format: Literal["text", "json"] = _setting(
         "text", "how the `recollect` command logs: lines for people or JSON for machines"
     )
+    policies: Policies = field(
+        default_factory=Policies,
+        metadata={"help": "how memories live; said by the names of `Policy` below"},
+    )
 
 
-_FIELDS = MappingProxyType({one.name: one for one in fields(Settings)})
+#: What a policy may say is set by its own names.
+_FIELDS = MappingProxyType({one.name: one for one in fields(Settings) if one.name != "policies"})
+_POLICY = (*policy.RULES, *policy.TABLES)
 
 
 def load(path: str | os.PathLike[str] | None = None, **overrides: Any) -> Settings:
@@ -103,10 +111,14 @@ def load(path: str | os.PathLike[str] | None = None, **overrides: Any) -> Settin
     'notes.db'
     """
     values: dict[str, Any] = {}
+    said: dict[str, Any] = {}
     for source, given in _sources(path, overrides):
         for name, value in given.items():
-            values[name] = _checked(name, value, source)
-    return Settings(**values)
+            if name in _POLICY:
+                said[name] = policy.check(name, value, source)
+            else:
+                values[name] = _checked(name, value, source)
+    return Settings(**values, policies=Policies(said))
 
 
 def _sources(
@@ -200,10 +212,11 @@ def _named(environment: Mapping[str, str]) -> dict[str, str]:
 def _checked(name: str, value: object, source: str) -> Any:
     """A value as its field wants it, or an error that says which, where and what would be right."""
     if name not in _FIELDS:
-        near = get_close_matches(name, _FIELDS, n=1, cutoff=0.4)
+        known = (*_FIELDS, *_POLICY)
+        near = get_close_matches(name, known, n=1, cutoff=0.4)
         meant = f"did you mean {near[0]!r}? " if near else ""
         raise SettingsError(
-            f"unknown setting {name!r:.80} in {source}; {meant}Known: {', '.join(_FIELDS)}"
+            f"unknown setting {name!r:.80} in {source}; {meant}Known: {', '.join(known)}"
         )
     kind, bounds = _FIELDS[name].type, _FIELDS[name].metadata
     if kind is int:

@@ -403,6 +403,22 @@ def test_undo_takes_back_the_last_change_and_again_brings_it_back(run: Run, trip
 # -- forget ----------------------------------------------------------------------------------------
 
 
+def test_reinforce_makes_a_memory_more_important(run: Run, trip: str) -> None:
+    assert run("reinforce", trip).out.startswith("Now 0.60 important")
+    told = run("reinforce", trip[4:12], "--factor", "10", "--reason", "asked again", "--json").json
+    assert (told["importance"], told["reinforcements"]) == (1.0, 2)
+    assert "[invalid-request]" in run("reinforce", trip, "--factor", "0").err
+
+
+def test_restore_calls_an_archived_memory_back(run: Run, trip: str) -> None:
+    assert "is active, not archived" in run("restore", trip).err
+    first = run("history", trip, "--json").json["changes"][0]["event"]
+    run("undo", first)
+    assert run("recall", "lisbon").out.startswith("Nothing found")
+    assert run("restore", trip).out.startswith("Restored")
+    assert "Lisbon" in run("recall", "lisbon").out
+
+
 def test_forget_asks_and_no_leaves_everything(run: Run, trip: str) -> None:
     told = run("forget", trip, typed="n\n")
     assert told.status == 1

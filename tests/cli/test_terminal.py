@@ -182,7 +182,7 @@ def completed(*words: str) -> list[str]:
 def test_bash_completes_commands_options_kinds_and_ids() -> None:
     with recollect.open("memory.db") as memory:
         told = memory.remember("tea")
-    assert set(completed("re")) == {"remember", "recall"}
+    assert set(completed("rec")) == {"recall"}
     assert set(completed("recall", "--w")) == {"--why", "--where"}
     assert completed("list", "--kind", "pref") == ["preference"]
     assert completed("show", "") == [told.id[-8:]]

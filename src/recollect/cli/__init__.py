@@ -18,14 +18,14 @@ from recollect.cli.reading import history_, list_, profile, recall, show
 from recollect.cli.routing import route
 from recollect.cli.tables import RED, clean, paint_if
 from recollect.cli.terminal import screen_of
-from recollect.cli.writing import correct, forget, remember, undo
+from recollect.cli.writing import correct, forget, reinforce, remember, restore, undo
 from recollect.domain.errors import RecollectError
 
 __all__ = ["commands", "main"]
 
 #: The commands in the order of the help, under their headings.
 SECTIONS = {
-    "Remember": (remember, correct, undo, forget),
+    "Remember": (remember, correct, reinforce, restore, undo, forget),
     "Look": (recall, list_, show, history_, profile),
     "Keep": (export, import_, backup, verify, stats),
     "Models": (route,),

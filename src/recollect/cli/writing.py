@@ -133,6 +133,32 @@ def correct(asked: Asked, /, id: str, text: str, since: str | None, reason: str 
 
 @click.command()
 @click.argument("id", shell_complete=complete_id)
+@click.option("--factor", type=float, help="What importance is multiplied by.  [1.2]")
+@click.option("--reason", metavar="WORDS", help="Why; kept in the history.")
+@common
+@pass_asked
+def reinforce(asked: Asked, id: str, factor: float | None, reason: str | None) -> None:
+    """Make a memory more important; it fades anew from now on."""
+    with asked.memory() as memory:
+        record = memory.reinforce(whole_id(memory, id), factor, reason=reason)
+    told = f"Now {record.importance:.2f} important"
+    asked.tell(record.to_dict(), lambda: _confirmed(told, record))
+
+
+@click.command()
+@click.argument("id", shell_complete=complete_id)
+@click.option("--reason", metavar="WORDS", help="Why; kept in the history.")
+@common
+@pass_asked
+def restore(asked: Asked, id: str, reason: str | None) -> None:
+    """Call an archived memory back into recall."""
+    with asked.memory() as memory:
+        record = memory.restore(whole_id(memory, id), reason=reason)
+    asked.tell(record.to_dict(), lambda: _confirmed("Restored", record))
+
+
+@click.command()
+@click.argument("id", shell_complete=complete_id)
 @click.option("--reason", metavar="WORDS", help="Why; kept in the history.")
 @common
 @pass_asked

@@ -184,6 +184,29 @@ class AsyncMemory:
         new = NewMemory(text, fields, None, vector)
         return await self._backend.correct(self._scope, memory_id(id), new, Because(actor, reason))
 
+    async def reinforce(
+        self,
+        id: Which,
+        factor: float | None = None,
+        *,
+        actor: str | None = None,
+        reason: str | None = None,
+    ) -> MemoryRecord:
+        """Multiply a memory's importance, up to 1, and let it fade anew from now on.
+
+        The factor is 1.2 unless the policy says otherwise.
+
+        >>> ana.reinforce(trip.id, 1.5).importance
+        """
+        because = Because(actor, reason)
+        return await self._backend.reinforce(self._scope, memory_id(id), factor, because)
+
+    async def restore(
+        self, id: Which, *, actor: str | None = None, reason: str | None = None
+    ) -> MemoryRecord:
+        """Call an archived memory back: it is recalled again and fades from now on."""
+        return await self._backend.restore(self._scope, memory_id(id), Because(actor, reason))
+
     async def undo(
         self, event: str, *, actor: str | None = None, reason: str | None = None
     ) -> Sequence[MemoryRecord]:

@@ -153,6 +153,28 @@ class Memory:
             self._inner.correct(id, text, vector=vector, actor=actor, reason=reason, **fields)
         )
 
+    def reinforce(
+        self,
+        id: Which,
+        factor: float | None = None,
+        *,
+        actor: str | None = None,
+        reason: str | None = None,
+    ) -> MemoryRecord:
+        """Multiply a memory's importance, up to 1, and let it fade anew from now on.
+
+        The factor is 1.2 unless the policy says otherwise.
+
+        >>> ana.reinforce(trip.id, 1.5).importance
+        """
+        return self._runner.run(self._inner.reinforce(id, factor, actor=actor, reason=reason))
+
+    def restore(
+        self, id: Which, *, actor: str | None = None, reason: str | None = None
+    ) -> MemoryRecord:
+        """Call an archived memory back: it is recalled again and fades from now on."""
+        return self._runner.run(self._inner.restore(id, actor=actor, reason=reason))
+
     def undo(
         self, event: str, *, actor: str | None = None, reason: str | None = None
     ) -> Sequence[MemoryRecord]:

@@ -1,11 +1,13 @@
 """Opening: from a URL to a backend and the scope that its first handle has."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from recollect.client.files import checked_path
 from recollect.client.runner import LoopThread, off_loop
 from recollect.domain.conduct import Conduct
 from recollect.domain.errors import ValidationError, shown
+from recollect.domain.policy import RULES, TABLES
 from recollect.domain.scopes import Scope
 
 if TYPE_CHECKING:
@@ -36,7 +38,8 @@ def open_backend(url: object, *, threaded: bool, **options: Any) -> "tuple[Backe
     embedder = options.pop("embedder", None)
     named = embedder is None or isinstance(embedder, str)
     memory_model = options.pop("memory_model", None)
-    settings = load(url=url, **said, embedder=embedder if named else None)
+    policy = checked_policy(options.pop("policy", None))
+    settings = load(url=url, **said, embedder=embedder if named else None, **policy)
     models = wiring.Models(
         embedder=settings.embedder if named else embedder,
         embedder_url=settings.embedder_url,
@@ -53,8 +56,24 @@ def open_backend(url: object, *, threaded: bool, **options: Any) -> "tuple[Backe
             language=settings.language,
             duplicates=settings.duplicates,
             background=settings.background,
+            policies=settings.policies,
         ),
         models=models,
         **options,
     )
     return engine, Scope().narrowed(user=settings.user, app=settings.app)
+
+
+def checked_policy(policy: object) -> dict[str, Any]:
+    """What an argument says about how memories live, by the names that the settings have."""
+    if policy is None:
+        return {}
+    if not isinstance(policy, Mapping):
+        raise ValidationError(f"policy must be a mapping, not {shown(policy)}", field="policy")
+    known = (*RULES, *TABLES)
+    for name in policy:
+        if name not in known:
+            raise ValidationError(
+                f"unknown word of a policy {shown(name)}; known: {', '.join(known)}", field="policy"
+            )
+    return dict(policy)

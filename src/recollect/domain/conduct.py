@@ -1,18 +1,21 @@
-"""How texts are read, and what the engine does by itself when one is written: the settings' say."""
+"""How texts are read, what the engine does by itself, how memories live: the settings' say."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
+
+from recollect.domain.policy import Policies
 
 Duplicates = Literal["strengthen", "keep"]
 
 
 @dataclass(frozen=True, slots=True)
 class Conduct:
-    """How the engine deals with what is written."""
+    """How the engine deals with what is written, and how memories live."""
 
     language: str = "english"
     duplicates: Duplicates = "strengthen"
     background: Literal["on", "off"] = "off"  #: whether jobs run beside it
+    policies: Policies = field(default_factory=Policies)
 
 
 #: What is done unless somebody says otherwise.

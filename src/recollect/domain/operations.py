@@ -93,6 +93,19 @@ class Alter:
 
 
 @dataclass(frozen=True, slots=True)
+class Reinforce:
+    """Multiply the importance of a memory as it is now, and let it fade anew from the stamp on.
+
+    Answers with the new record.
+    """
+
+    stamp: Stamp
+    id: str
+    places: tuple[Place, ...]
+    factor: float
+
+
+@dataclass(frozen=True, slots=True)
 class SetLink:
     """Link two memories, or unlink them with `strength=None`. Idempotent. Answers True if new."""
 
@@ -275,6 +288,7 @@ class PutEmbedding:
 Operation = (
     Remember
     | Alter
+    | Reinforce
     | SetLink
     | SetGroup
     | SetMember

@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from recollect.domain import times
+from recollect.domain.policy import Policy
 from recollect.domain.scopes import Place, PlaceKind
 
 JsonObject = dict[str, Any]
@@ -142,6 +143,12 @@ class MemoryRecord:
         """The text as it is searched: with the name of who said it, as a transcript has it."""
         return f"{self.speaker}: {self.text}" if self.speaker else self.text
 
+    def strength(self, now: times.Moment, policy: Policy | None = None) -> float:
+        """What time has left of its importance: by its tier, since it was last reinforced."""
+        since = times.to_micros(self.reinforced_at or self.created_at)
+        at = times.parse(now, field="now")
+        return (policy or _POLICY).strength(self.importance, self.tier, since, at)
+
     def true_at(self, moment: datetime) -> bool:
         """Whether it was true in the world at a moment, as far as we know."""
         return self.begins <= moment and (self.valid_to is None or moment < self.valid_to)
@@ -160,6 +167,7 @@ class MemoryRecord:
         return out
 
 
+_POLICY = Policy()
 _REPR_CHARS = 80
 #: What most fields hold, which `repr` leaves out.
 _USUAL = {

@@ -7,8 +7,8 @@ was said with other tags, in another session or of another day is another memory
 from hashlib import blake2b
 from typing import Any
 
-from recollect.domain import times
 from recollect.domain.records import Kind, MemoryRecord, Status, Tier, Trust
+from recollect.domain.reinforcing import reinforced
 
 #: What may stand around a word without changing what is said; a question mark does change it.
 _AROUND = ".,;:!\"'()[]…“”„‘’«»"
@@ -51,11 +51,8 @@ def number_of(what: str, text: str) -> int:
 
 def strengthened(old: MemoryRecord, new: MemoryRecord, factor: float, at: int) -> dict[str, Any]:
     """The changes by which a repetition strengthens a memory."""
-    return {
-        "importance": max(min(1.0, old.importance * factor), new.importance),
-        "reinforced_at": times.show(at),
-        "reinforcements": old.reinforcements + 1,
-    }
+    changes = reinforced(old, factor, at)
+    return {**changes, "importance": max(changes["importance"], new.importance)}
 
 
 def repeats(new: MemoryRecord, old: MemoryRecord) -> bool:

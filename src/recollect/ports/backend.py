@@ -222,6 +222,16 @@ class Backend(Protocol):
         """Take back what an event did."""
         ...
 
+    async def reinforce(
+        self, scope: Scope, id: str, factor: float | None, because: Because
+    ) -> MemoryRecord:
+        """Make a memory strong again."""
+        ...
+
+    async def restore(self, scope: Scope, id: str, because: Because) -> MemoryRecord:
+        """Call an archived memory back."""
+        ...
+
     async def forget(self, scope: Scope, what: Forgetting, because: Because) -> Receipt:
         """Erase."""
         ...

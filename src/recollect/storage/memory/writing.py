@@ -22,6 +22,7 @@ from recollect.domain.records import (
     compact,
     pack,
 )
+from recollect.domain.reinforcing import reinforced
 from recollect.domain.sameness import repeats, strengthened
 from recollect.storage.memory import reading
 from recollect.storage.memory.tables import (
@@ -184,6 +185,13 @@ def alter(tables: Tables, op: operations.Alter) -> MemoryRecord:
     return reading.handed_out(new)
 
 
+def reinforce(tables: Tables, op: operations.Reinforce) -> MemoryRecord:
+    """Make a memory strong again, from what it is at this moment."""
+    old = tables.find(op.id, op.places)[1].record
+    changes = reinforced(old, op.factor, op.stamp.at)
+    return alter(tables, operations.Alter(op.stamp, op.id, op.places, changes))
+
+
 def set_link(tables: Tables, op: operations.SetLink) -> bool:
     """Link or unlink two memories."""
     number, source = tables.find(op.source, op.places, field="source")
@@ -305,6 +313,7 @@ def put_embedding(tables: Tables, op: operations.PutEmbedding) -> bool:
 WRITING: Mapping[type, Callable[[Tables, Any], Any]] = {
     operations.Remember: remember,
     operations.Alter: alter,
+    operations.Reinforce: reinforce,
     operations.SetLink: set_link,
     operations.SetGroup: set_group,
     operations.SetMember: set_member,

@@ -31,6 +31,7 @@ from recollect.domain.records import (
     compact,
     pack,
 )
+from recollect.domain.reinforcing import reinforced
 from recollect.domain.sameness import repeats, strengthened
 from recollect.domain.scopes import Place
 from recollect.storage.sqlite import rows, segments
@@ -359,6 +360,12 @@ def alter(tx: Transaction, op: operations.Alter) -> MemoryRecord:
     return new
 
 
+def reinforce(tx: Transaction, op: operations.Reinforce) -> MemoryRecord:
+    """Make a memory strong again, from what it is at this moment."""
+    changes = reinforced(_find(tx, op.id, op.places)[1], op.factor, op.stamp.at)
+    return alter(tx, operations.Alter(op.stamp, op.id, op.places, changes))
+
+
 def _keep_version(
     tx: Transaction, place: int, row: int, old: MemoryRecord, packed: Packed, until: int
 ) -> None:
@@ -532,6 +539,7 @@ def put_embedding(tx: Transaction, op: operations.PutEmbedding) -> bool:
 _CARRIERS: Mapping[type, Callable[[Transaction, Any], Any]] = {
     operations.Remember: remember,
     operations.Alter: alter,
+    operations.Reinforce: reinforce,
     operations.SetLink: set_link,
     operations.SetGroup: set_group,
     operations.SetMember: set_member,

@@ -20,6 +20,7 @@ from recollect.domain.operations import (
     Once,
     Operation,
     PutEmbedding,
+    Reinforce,
     SetGroup,
     Touch,
 )
@@ -246,6 +247,21 @@ class WritingContract(OnWorkbench):
             bench.remember("two", vector=[1, 0])
         assert failure.value.field == "vector"
         assert bench.listed() == ["three"]
+
+    def test_reinforcing_reads_what_is_there_and_not_what_the_caller_knew(
+        self, bench: Workbench
+    ) -> None:
+        stored = bench.remember("text", importance=0.5)
+        twice = [Reinforce(bench.stamp("reinforce"), stored.id, (ANA,), 1.2) for _ in range(2)]
+        first, second = bench.apply(*twice)
+        assert (first.importance, first.reinforcements) == (0.6, 1)
+        assert (second.importance, second.reinforcements) == (0.72, 2)
+        assert second.reinforced_at == times.show(twice[1].stamp.at) == second.updated_at
+        strong = bench.do(Reinforce(bench.stamp("reinforce"), stored.id, (ANA,), 100.0))
+        assert (strong.importance, strong.version) == (1.0, 4)
+        with pytest.raises(NotFound):
+            bench.do(Reinforce(bench.stamp("reinforce"), stored.id, (BOB,), 1.2))
+        assert bench.problems() == []
 
     def test_a_vector_that_comes_later_belongs_to_one_version(self, bench: Workbench) -> None:
         stored = bench.remember("text")
