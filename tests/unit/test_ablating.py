@@ -18,7 +18,7 @@ def memory() -> Iterator[Memory]:
         with memory.session("s") as chat:
             chat.add("user", "Running keeps me calm.", speaker="Ana", occurred_at="2025-05-02")
             chat.add("assistant", "Calm is good in May.", occurred_at="2025-05-02")
-            chat.add("user", "Tea keeps me calm, does it?", speaker="Bela")
+            chat.add("user", "Tea keeps me calm, does it?", speaker="Bela", importance=0.9)
             chat.add("assistant", "Ana is calm.")
         yield memory
 

@@ -14,8 +14,8 @@ NAMES = "AsyncMemory Memory MemoryRecord RecollectError Scope __version__ open"
 METHODS: dict[str, str] = {
     "Memory": "backup catch_up children close correct count events export forget get get_many "
     "group groups history import_ items jobs link links list maintain merge_users open profile "
-    "profiles recall reinforce related remember remember_many restore retry_job scope session sessions space stats "
-    "tree undo unlink update verify",
+    "profiles recall reinforce related remember remember_many restore retry_job scope session "
+    "sessions space stats tree undo unlink update verify",
     "Conversation": "add add_many messages open recall",
     "Grouping": "add make members remove",
     "ProfileCategory": "clear get history merge remove replace",

@@ -4,7 +4,8 @@ import pytest
 
 from recollect import Memory
 from recollect.domain.recall import Hit
-from recollect.testing import HashEmbedder, open_memory
+from recollect.retrieval.features import strength
+from recollect.testing import FrozenClock, HashEmbedder, open_memory
 
 
 @pytest.fixture
@@ -99,3 +100,25 @@ def test_standing_memories_take_no_more_than_a_part_of_the_hits(memory: Memory) 
     assert [hit.memory.kind for hit in found].count("instruction") == 2
     first = memory.recall("When does the train to Braga leave?", limit=1)
     assert [hit.memory.kind for hit in first] == ["general"]
+
+
+def test_of_equal_answers_the_one_that_faded_less_comes_first() -> None:
+    clock = FrozenClock("2026-01-01")
+    memory = open_memory(clock=clock, policy={"kinds": {"fact": {"half_life_days": 365}}})
+    memory.remember("The dentist is in Rua Augusta.", kind="fact")
+    clock.advance(days=1)
+    memory.remember("The dentist is in Rua Aurea.")
+    fresh = memory.recall("dentist", now="2026-01-02")
+    assert [hit.text[-5:] for hit in fresh] == ["urea.", "usta."]
+    later = memory.recall("dentist", now="2026-02-02")
+    assert [hit.text[-5:] for hit in later] == ["usta.", "urea."]
+    top = later.hits[0]
+    others = top.score - top.why.shares["strength"]
+    grown = others * strength.WEIGHT * 0.5 * 0.5 ** (32 / 365)
+    assert top.why.shares["strength"] == pytest.approx(grown, rel=2e-3)
+
+
+def test_strength_says_nothing_where_all_are_equally_strong() -> None:
+    memory = open_memory()
+    memory.remember_many(["The dentist is in Rua Augusta.", "The dentist is away."])
+    assert all("strength" not in hit.why.shares for hit in memory.recall("dentist"))

@@ -112,6 +112,19 @@ class Policies:
         return (own.usual, *own.kinds.values())
 
 
+@dataclass(frozen=True, slots=True)
+class Fading:
+    """How strong the memories of a tenant are at a moment."""
+
+    now: int
+    policies: Policies
+    tenant: str
+
+    def policy_of(self, kind: str) -> Policy:
+        """The policy of a kind."""
+        return self.policies.of(self.tenant, kind)
+
+
 def _own(said: Mapping[str, Any], usual: Policy, kinds: Mapping[str, Policy]) -> _Own:
     told = {name: value for name, value in said.items() if name not in TABLES}
     own: dict[str, Mapping[str, Any]] = said.get("kinds", {})

@@ -3,12 +3,14 @@
 import logging
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import compress
 
 import numpy as np
 
 from recollect.domain.errors import ValidationError
 from recollect.domain.limits import QUESTION_CHARS_MAX, RECALL_LIMIT_MAX, at_most, whole
+from recollect.domain.policy import Fading
 from recollect.domain.queries import Search
 from recollect.domain.recall import Hit, Recall, Why
 from recollect.domain.records import MemoryRecord
@@ -35,6 +37,7 @@ class Recalling(Core):
         limit = whole(question.limit, 1, RECALL_LIMIT_MAX, field="limit")
         view = self._view(scope, question.selection)
         asked = understand(text, self._analyser, now=view.now)
+        asked = replace(asked, fading=Fading(view.now, self._conduct.policies, scope.tenant))
         terms = asked.terms
         given = question.vector is not None
         vector, degraded = await self._question_vector(question)

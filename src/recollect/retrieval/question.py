@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 
+from recollect.domain.policy import Fading
 from recollect.retrieval import dates
 from recollect.retrieval.analyser import Analyser
 from recollect.retrieval.cues import Cue, cues, lines_of
@@ -50,6 +51,7 @@ class Understood:
     periods: tuple[Period, ...]  #: of event time, resolved against the moment of asking
     quoted: tuple[str, ...] = ()  #: what stands in quotes or as code
     edge: Edge | None = None
+    fading: Fading | None = None  #: how strong memories are at the moment of asking
     _capitals: frozenset[str] = field(default=frozenset(), repr=False)
 
     @property

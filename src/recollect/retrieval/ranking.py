@@ -20,6 +20,7 @@ from recollect.retrieval.features import (
     role,
     speaker,
     standing,
+    strength,
     time,
     words,
     words_around,
@@ -38,7 +39,7 @@ class Feature(Protocol):
 #: What each adds to the score of a candidate.
 ADDING: Sequence[Feature] = (words, words_around, meaning, meaning_around, speaker, time)
 #: What each multiplies it with.
-SCALING: Sequence[Feature] = (role,)
+SCALING: Sequence[Feature] = (role, strength)
 
 
 @dataclass(frozen=True, slots=True)
