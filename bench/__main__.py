@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench import counting, growing, searching, startup, together, writing
+from bench import conversing, counting, growing, searching, startup, together, writing
 from bench.measuring import Row
 from bench.report import PAGE, RESULTS, Report, line, machine
 from bench.workshop import Workshop
@@ -19,6 +19,7 @@ MEASURES: dict[str, Callable[[Workshop], Sequence[Row]]] = {
     "single": writing.single,
     "batch": writing.batch,
     "recall": searching.recall,
+    "conversations": conversing.conversations,
     "isolation": searching.isolation,
     "first": growing.first_recall,
     "exactness": searching.exactness,
