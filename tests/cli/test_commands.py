@@ -1,8 +1,13 @@
 """Every command: what it does, what it answers, and how it fails."""
 
 import json
+import os
 import re
+import signal
 import sqlite3
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +16,7 @@ import pytest
 import recollect
 from recollect.cli import SECTIONS
 from recollect.domain.errors import StorageUnavailable
+from recollect.lifecycle.keeper import Keeper
 from tests.cli.conftest import Run
 
 COMMANDS = [str(command.name) for section in SECTIONS.values() for command in section]
@@ -614,3 +620,85 @@ def test_route_takes_its_models_from_the_settings_and_the_override_wins(
     told = run("route", "Why?", "--model", "llama3")
     assert (told.status, told.out) == (1, "")
     assert "must be named provider:model" in told.err
+
+
+# -- maintain, worker, jobs ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def owed(at_home: Path) -> int:
+    """The number of a dead job: a memory that never got its vector."""
+    from recollect.client.runner import Inline
+    from recollect.domain.operations import BuryJob, Enqueue
+    from recollect.domain.scopes import Scope
+    from recollect.storage.sqlite.store import SqliteStore
+
+    store, run = SqliteStore(str(at_home / "memory.db")), Inline().run
+    run(store.apply([Enqueue(1, "embed", {}, Scope().home), Enqueue(1, "strange", {}, None)]))
+    (job,) = run(store.claim_jobs(["embed"], 1, now=1, lease_us=1))
+    run(store.apply([BuryJob(job.number, job.attempt, 1, "provider-unavailable")]))
+    run(store.close())
+    return job.number
+
+
+def test_jobs_are_listed_and_dead_ones_tried_again(run: Run, owed: int) -> None:
+    told = run("jobs")
+    assert "provider-unavailable" in told.out
+    assert told.out.splitlines()[-1] == "2 jobs"
+    (dead,) = run("jobs", "--state", "dead", "--json").json["jobs"]
+    assert (dead["number"], dead["kind"], dead["state"], dead["tries"]) == (
+        owed,
+        "embed",
+        "dead",
+        1,
+    )
+    assert run("jobs", "--kind", "strange", "--json").json["jobs"][0]["reason"] is None
+    assert run("jobs", "--retry", str(owed), "--json").json == {"retried": [owed]}
+    assert run("jobs", "--state", "dead", "--json").json == {"jobs": []}
+    assert run("jobs", "--retry", "all").out == "No job is dead.\n"
+    assert run("jobs", "--retry", str(owed)).err.startswith(f"error: there is no dead job {owed}")
+    assert run("jobs", "--retry", "x").status == 2
+    assert "more: --after" in run("jobs", "--limit", "1").out
+
+
+@pytest.mark.parametrize("command", [("maintain",), ("worker", "--once")])
+def test_maintain_and_a_worker_carry_out_what_is_due(
+    run: Run, owed: int, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("jobs", "--retry", "all")
+    run("maintain")  # whatever runs by itself has had its first run
+    nothing = run(*command)
+    assert (nothing.status, nothing.out) == (0, "Nothing is due.\n"), "without an embedder"
+    monkeypatch.setattr(Keeper, "has_embedder", True)
+    assert run(*command, "--json").json == {"done": {"embed": 1}, "failed": {}, "dead": {}}
+    assert run("jobs", "--kind", "embed", "--json").json == {"jobs": []}
+
+
+def test_a_job_that_is_given_up_is_an_exit_code(
+    run: Run, owed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def failing(keeper: Any, job: Any) -> Any:
+        raise StorageUnavailable("busy")
+
+    duty = replace(Keeper.duties["embed"], run=failing, tries_max=1, able=lambda _: True)
+    monkeypatch.setattr(Keeper, "duties", {"embed": duty})
+    run("jobs", "--retry", "all")
+    told = run("maintain")
+    assert told.status == 1
+    assert "given up" in told.out
+
+
+def test_a_worker_ends_when_it_is_told_to(at_home: Path, owed: int) -> None:
+    command = [sys.executable, "-m", "recollect", "worker", "--json"]
+    environment = {**os.environ, "RECOLLECT_LOG_LEVEL": "info"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as worker:
+        assert worker.stderr is not None
+        assert "stop with Ctrl-C" in worker.stderr.readline()
+        assert "opened" in worker.stderr.readline()
+        worker.send_signal(signal.SIGTERM)
+        out, err = worker.communicate(timeout=30)
+    assert worker.returncode == 0, err
+    assert set(json.loads(out)) == {"done", "failed", "dead"}
+    assert "closed" in err

@@ -18,6 +18,7 @@ from recollect.cli.reading import history_, list_, profile, recall, show
 from recollect.cli.routing import route
 from recollect.cli.tables import RED, clean, paint_if
 from recollect.cli.terminal import screen_of
+from recollect.cli.working import jobs, maintain, worker
 from recollect.cli.writing import correct, forget, reinforce, remember, restore, undo
 from recollect.domain.errors import RecollectError
 
@@ -28,6 +29,7 @@ SECTIONS = {
     "Remember": (remember, correct, reinforce, restore, undo, forget),
     "Look": (recall, list_, show, history_, profile),
     "Keep": (export, import_, backup, verify, stats),
+    "Later": (maintain, worker, jobs),
     "Models": (route,),
     "Measure": (bench,),
     "Shell": (completion,),

@@ -23,6 +23,7 @@ from recollect.settings import Settings, load
 
 if TYPE_CHECKING:
     from recollect.client.memory import Memory
+    from recollect.lifecycle.keeper import Keeper
 
 SHORT_ID = 8  #: characters of an id that a screen shows
 FRAGMENT = re.compile(r"(?:mem_)?[0-9a-f]{4,32}\Z")
@@ -56,10 +57,21 @@ class Asked:
         """The memory that is meant, open. Only what writes may make a new file, and says so."""
         settings = self.settings
         missing = self._prepare(new=new)
-        with recollect.open(settings.url, user=settings.user) as memory:
+        # A command is over before anything beside it would begin.
+        with recollect.open(settings.url, user=settings.user, background="off") as memory:
             if missing:
                 remark(f"made a new memory: {self.where} (--db or RECOLLECT_URL names another)")
             yield memory
+
+    def keeper(self) -> "Keeper":
+        """What runs jobs on the memory that is meant; called in the loop that it is to use."""
+        from recollect.client.opening import open_backend
+        from recollect.lifecycle.keeper import Keeper
+
+        self._prepare(new=False)
+        backend, _ = open_backend(self.settings.url, threaded=True, background="off")
+        assert isinstance(backend, Keeper)
+        return backend
 
     def check(self, progress: Progress) -> Verification:
         """Check the file that is meant without changing a byte of it."""

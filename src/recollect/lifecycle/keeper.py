@@ -90,8 +90,7 @@ class Keeper(Embedding, Serving, Engine):
     async def maintain(self, progress: Progress) -> Maintenance:
         """Carry out whatever is due."""
         await self.plant()
-        tally = await self.run_due(progress)
-        return Maintenance(dict(tally.done), dict(tally.failed), dict(tally.dead))
+        return (await self.run_due(progress)).told()
 
     async def catch_up(self, limit: int) -> int:
         """Give vectors to memories that were stored while the embedder did not answer."""

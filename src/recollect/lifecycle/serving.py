@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from recollect.domain import times
 from recollect.domain.errors import ClosedError, InternalError, StorageError
+from recollect.domain.jobs import Maintenance
 from recollect.lifecycle.working import Working
 from recollect.logs import note
 from recollect.ports.store import Progress
@@ -38,8 +39,13 @@ REST_MAX_S = 1.0
 class Serving(Working):
     """Runs jobs as they become due."""
 
-    async def serve(self, stop: asyncio.Event, progress: Progress) -> None:
-        """Carry out jobs until `stop` is set; the one that runs then is the last."""
+    async def serve(
+        self, stop: asyncio.Event, progress: Progress, *, once: bool = False
+    ) -> Maintenance:
+        """Carry out jobs until `stop` is set, or `once` until nothing is due.
+
+        The job that runs when it is set is the last.
+        """
         planted = False
         while not stop.is_set():
             wait_s = POLL_S
@@ -47,13 +53,18 @@ class Serving(Working):
                 if not planted:
                     await self.plant()
                     planted = True
-                await self.run_due(progress, enough=stop.is_set)
+                await self.run_due(progress, enough=stop.is_set, tally=self._tally)
+                if once:
+                    break
             except StorageError as exc:
+                if once:
+                    raise
                 note(LOG, logging.ERROR, "the store failed", error=type(exc).__name__)
                 wait_s = STORE_REST_S
             with suppress(TimeoutError):
                 async with asyncio.timeout(wait_s):
                     await stop.wait()
+        return self.worked
 
     async def let_go(self) -> None:
         """Close the models that were opened for jobs."""

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from recollect.domain import times
 from recollect.domain.errors import ClosedError, LeaseLost, RecollectError, StorageError
-from recollect.domain.jobs import Job
+from recollect.domain.jobs import Job, Maintenance
 from recollect.domain.operations import (
     BuryJob,
     Enqueue,
@@ -18,7 +18,7 @@ from recollect.domain.operations import (
     RenewJob,
     RetryJob,
 )
-from recollect.engine.core import Core
+from recollect.engine.core import Core, Ports
 from recollect.lifecycle.duties import Duty
 from recollect.logs import note
 from recollect.ports.store import Progress
@@ -52,6 +52,10 @@ class Tally:
         """How many tries there were."""
         return sum(map(Counter.total, (self.done, self.failed, self.dead, self.lost)))
 
+    def told(self) -> Maintenance:
+        """As callers are told."""
+        return Maintenance(dict(self.done), dict(self.failed), dict(self.dead))
+
 
 def never() -> bool:
     """Nobody wants it to end early."""
@@ -64,6 +68,15 @@ class Working(Core):
     duties: ClassVar[Mapping[str, Duty]] = {}
     lease_s: float = LEASE_S
 
+    def __init__(self, ports: Ports) -> None:
+        super().__init__(ports)
+        self._tally = Tally()
+
+    @property
+    def worked(self) -> Maintenance:
+        """What `maintain` and `serve` have done so far."""
+        return self._tally.told()
+
     async def run_due(
         self,
         progress: Progress,
@@ -71,12 +84,16 @@ class Working(Core):
         kinds: Sequence[str] | None = None,
         limit: int | None = None,
         enough: Callable[[], bool] = never,
+        tally: Tally | None = None,
     ) -> Tally:
-        """Carry out what is due now, of some kinds or all, until nothing is or it is `enough`."""
+        """Carry out what is due now, of some kinds or all, until nothing is or it is `enough`.
+
+        What becomes of the jobs is added to `tally`, also while it goes on.
+        """
         wanted = self._able(kinds)
         lease_s = LEASE_INLINE_S if self.inline else self.lease_s
         lease_us = int(lease_s * times.SECOND)
-        tally = Tally()
+        tally = Tally() if tally is None else tally
         while not enough() and (limit is None or tally.total < limit):
             now = self._clock.now()
             claimed = await self._store.claim_jobs(wanted, 1, now=now, lease_us=lease_us)
@@ -118,6 +135,7 @@ class Working(Core):
                 end = FinishJob(job.number, job.attempt, self._clock.now())
                 await self._store.apply([end, *effects, *self._next(duty)])
                 tally.done[job.kind] += 1
+                note(LOG, logging.INFO, "a job is done", kind=job.kind, tries=job.tries)
             except (LeaseLost, ClosedError):
                 raise
             except (asyncio.CancelledError, KeyboardInterrupt):
