@@ -74,6 +74,12 @@ class Settings:
         "strengthen",
         "what says the same as a memory: `strengthen` that one, or `keep` both",
     )
+    contradictions: Literal["supersede", "review", "keep"] = _setting(
+        "supersede",
+        "what gives another answer to a question that a memory answers (where one lives, what "
+        "one's favourite is): `supersede` the older one where that is clear and list the rest for "
+        "review, list everything for `review`, or `keep` both",
+    )
     background: Literal["on", "off"] = _setting(
         "on",
         "`on`: jobs that are due run beside the program that has the memory open; "

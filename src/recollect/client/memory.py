@@ -13,7 +13,7 @@ from recollect.client.async_memory import AsyncMemory
 from recollect.client.handles import Conversation, Grouping, Items, ProfileCategory
 from recollect.client.opening import open_backend
 from recollect.client.runner import Inline, LoopThread, Runner
-from recollect.domain.drafts import Fields, Moment
+from recollect.domain.drafts import Fields, Moment, NewFields
 from recollect.domain.jobs import Maintenance, QueuedJob
 from recollect.domain.recall import Recall
 from recollect.domain.records import (
@@ -82,12 +82,14 @@ class Memory:
         force: bool = False,
         actor: str | None = None,
         reason: str | None = None,
-        **fields: Unpack[Fields],
+        **fields: Unpack[NewFields],
     ) -> Remembered:
         """Store a memory. With `key` the same call may be repeated safely.
 
         What says the same as a memory of this scope strengthens that one, which is then returned
-        as `similar`; with `force` it is stored all the same.
+        as `similar`; with `force` it is stored all the same. What answers a question anew (by its
+        `attribute`, or recognised in the text: "I live in …") supersedes the memory that answered
+        it before; where it is not clear which is true, both are listed by `review()`.
 
         >>> ana.remember("I moved to Lisbon in March.", kind="fact", tags=["home"])
         """
@@ -143,7 +145,7 @@ class Memory:
         vector: Sequence[float] | None = None,
         actor: str | None = None,
         reason: str | None = None,
-        **fields: Unpack[Fields],
+        **fields: Unpack[NewFields],
     ) -> Remembered:
         """Replace what is no longer true: the old memory stays, closed and linked to the new one.
 

@@ -1,6 +1,7 @@
 """Opening: from a URL to a backend and the scope that its first handle has."""
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from recollect.client.files import checked_path
@@ -13,11 +14,9 @@ from recollect.domain.scopes import Scope
 if TYPE_CHECKING:
     from recollect.ports.backend import Backend
 
-#: Options that are settings too.
-SAID = (
-    *("durability", "language", "user", "app", "duplicates", "background"),
-    *("embedder_url", "embedder_key_env"),
-)
+#: Options that are settings too: those that say how the engine behaves, and some more.
+CONDUCT = tuple(field.name for field in fields(Conduct))
+SAID = ("durability", "user", "app", "embedder_url", "embedder_key_env", *CONDUCT)
 
 
 def open_backend(url: object, *, threaded: bool, **options: Any) -> "tuple[Backend, Scope]":
@@ -52,12 +51,7 @@ def open_backend(url: object, *, threaded: bool, **options: Any) -> "tuple[Backe
         settings.url,
         around=off_loop if threaded else None,
         durability=settings.durability,
-        conduct=Conduct(
-            language=settings.language,
-            duplicates=settings.duplicates,
-            background=settings.background,
-            policies=settings.policies,
-        ),
+        conduct=Conduct(**{name: getattr(settings, name) for name in CONDUCT}),
         models=models,
         **options,
     )

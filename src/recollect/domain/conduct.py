@@ -6,6 +6,7 @@ from typing import Literal
 from recollect.domain.policy import Policies
 
 Duplicates = Literal["strengthen", "keep"]
+Contradictions = Literal["supersede", "review", "keep"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +15,7 @@ class Conduct:
 
     language: str = "english"
     duplicates: Duplicates = "strengthen"
+    contradictions: Contradictions = "supersede"
     background: Literal["on", "off"] = "off"  #: whether jobs run beside it
     policies: Policies = field(default_factory=Policies)
 

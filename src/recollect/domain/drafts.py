@@ -70,6 +70,14 @@ class Fields(MessageFields, total=False):
     role: str | None
 
 
+class NewFields(Fields, total=False):
+    """The same for a new memory, and what it is the answer to: of whom, to what, in short."""
+
+    attribute: str
+    subject: str
+    value: str
+
+
 def check_text(value: object) -> str:
     """The text of a memory: not empty, not too long, storable."""
     if not isinstance(value, str):
@@ -245,7 +253,7 @@ def new_record(
     id: str, scope: Scope, text: object, fields: Mapping[str, Any], now: datetime
 ) -> MemoryRecord:
     """A record from what a caller gave."""
-    checked = check_fields(fields)
+    checked = check_fields(_keyed(fields))
     source = checked.get("source")
     if source is not None and "trust" not in checked:
         checked["trust"] = TRUST_OF_SOURCE[Source(source)].value
@@ -261,6 +269,36 @@ def new_record(
         reinforced_at=now,
         **checked,
     )
+
+
+#: Under this name the metadata of a memory hold which question it answers.
+FACT = "fact"
+_KEYED = ("attribute", "subject", "value")
+
+
+def _keyed(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields with what makes a keyed fact among the metadata."""
+    told = {name: fields[name] for name in _KEYED if fields.get(name) is not None}
+    if not told:
+        return fields
+    if "attribute" not in told:
+        raise ValidationError(
+            "a subject or a value is of use with an attribute: name that too", field="attribute"
+        )
+    fact = {name: check_name(value, field=name) for name, value in told.items()}
+    rest = {name: value for name, value in fields.items() if name not in _KEYED}
+    metadata: object = rest.get("metadata") or {}
+    if not isinstance(metadata, Mapping):
+        return rest  # refused with the other fields
+    return {**rest, "metadata": {**metadata, FACT: fact}}
+
+
+def without_value(metadata: JsonObject) -> JsonObject:
+    """Metadata for another text: the question stays, what the answer was in short does not."""
+    fact = metadata.get(FACT)
+    if not isinstance(fact, Mapping) or "value" not in fact:
+        return metadata
+    return {**metadata, FACT: {name: fact[name] for name in fact if name != "value"}}
 
 
 #: What a message's role says about where it came from.

@@ -240,6 +240,8 @@ class Remembered:
     outcome: str = "stored"
     durability: str = "full"  #: full: on disk; relaxed: would not survive a power cut yet
     pending_embedding: bool = False  #: True when the vector will follow later
+    superseded: tuple[str, ...] = ()  #: ids of memories that are no longer true because of it
+    disputed: tuple[str, ...] = ()  #: ids of memories that it contradicts; listed for review
 
     @property
     def id(self) -> str:

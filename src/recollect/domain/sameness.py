@@ -17,7 +17,7 @@ TIMELESS = frozenset({Kind.FACT.value, Kind.PREFERENCE.value, Kind.INSTRUCTION.v
 _STATUSES = frozenset({Status.ACTIVE.value, Status.QUARANTINED.value})
 _TRUST = [trust.value for trust in Trust]
 _TIERS = [tier.value for tier in Tier]
-_ALWAYS = ("status", "kind", "agent", "session", "speaker", "parent", "stage", "priority")
+_ALWAYS = ("status", "kind", "agent", "session", "speaker", "parent")
 _TIMES = ("valid_to", "expires_at", "occurred_at", "valid_from")
 
 

@@ -25,6 +25,7 @@ from recollect.domain.requests import Because, Selection
 from recollect.domain.sameness import mark_of
 from recollect.domain.scopes import Scope, check_name
 from recollect.engine.chats import Chats, Closable
+from recollect.extraction.claims import Claim, Claims
 from recollect.logs import note
 from recollect.ports.chat import Chat, Connect
 from recollect.ports.embedder import Embedder, Purpose
@@ -80,6 +81,7 @@ class Core:
         self._owned = ports.owned
         self._automatic = ports.automatic
         self._conduct = ports.conduct
+        self._claims = Claims(ports.conduct.language)
         self._last_id = 0
         self._numbering = threading.Lock()
         self._touched: dict[str, int] = {}
@@ -161,19 +163,24 @@ class Core:
         return (await self._entries([record], {}))[0]
 
     async def _entries(
-        self, records: Sequence[MemoryRecord], given: Mapping[int, NDArray[np.float32]]
+        self,
+        records: Sequence[MemoryRecord],
+        given: Mapping[int, NDArray[np.float32]],
+        claims: Sequence[Sequence[Claim]] | None = None,
     ) -> list[Entry]:
         """What the indexes hold of memories; those without a given vector get one per passage."""
         packed = self._analyser.packed
         if given and not await self._knows_dimensions():
             given = {}
+        if claims is None and self._conduct.contradictions != "keep":
+            claims = [self._claims.of(record) for record in records]
         made = await self._embed_passages(
             [i for i in range(len(records)) if i not in given], records
         )
         entries: list[Entry] = []
         for index, record in enumerate(records):
             terms = packed(record.spoken)
-            marks = _marks_of(record)
+            marks = _marks_of(record, claims[index] if claims else ())
             if index in given:
                 vectors = given[index]
                 space = self._space(len(vectors), given=True)
@@ -254,10 +261,10 @@ class Core:
         return touched
 
 
-def _marks_of(record: MemoryRecord) -> tuple[int, ...]:
-    """The numbers by which a later write finds this memory."""
+def _marks_of(record: MemoryRecord, claims: Sequence[Claim]) -> tuple[int, ...]:
+    """The numbers by which a later write finds this memory: what it says, what it answers."""
     mark = mark_of(record)
-    return () if mark is None else (mark,)
+    return () if mark is None else (mark, *(claim.mark for claim in claims))
 
 
 def _passages_of(record: MemoryRecord) -> list[str]:

@@ -5,13 +5,19 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
 from recollect.domain import ids, times
-from recollect.domain.drafts import check_fields, new_record
-from recollect.domain.errors import ClosedError, RecollectError, ValidationError
+from recollect.domain.drafts import check_fields, new_record, without_value
+from recollect.domain.errors import (
+    ClosedError,
+    ConflictError,
+    NotFound,
+    RecollectError,
+    ValidationError,
+)
 from recollect.domain.limits import (
     BATCH_ITEMS_MAX,
     IDEMPOTENCY_KEY_CHARS_MAX,
@@ -34,7 +40,9 @@ from recollect.domain.operations import (
 from recollect.domain.records import Batch, Failed, MemoryRecord, Remembered, Status
 from recollect.domain.requests import Because, NewMemory
 from recollect.domain.scopes import Place, Scope, check_name
-from recollect.engine.core import LOG, SALT_BYTES, Core, given_vector, given_vectors
+from recollect.engine.contradicting import NONE, Contradicting, Verdict, judged
+from recollect.engine.core import LOG, SALT_BYTES, given_vector, given_vectors
+from recollect.extraction.claims import Claim
 from recollect.logs import ms_since, note
 
 #: Reads are written down with the first write after this many memories were read.
@@ -44,7 +52,22 @@ REPEATED = 1.2
 EMBED_JOB = "embed"
 
 
-class Remembering(Core):
+#: Another process may change what a write closes, between looking and writing.
+TRIES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Writing:
+    """One memory of a batch on its way into the store, and what follows from it."""
+
+    index: int
+    store: Remember
+    following: Sequence[Operation]
+    jobs: Sequence[Operation]
+    verdict: Verdict
+
+
+class Remembering(Contradicting):
     """Writing memories."""
 
     async def remember(self, scope: Scope, new: NewMemory, because: Because) -> Remembered:
@@ -63,33 +86,66 @@ class Remembering(Core):
         stamp = self._stamp("remember", because)
         drafts = self._drafts(scope, items, stamp, atomic=atomic)
         good = {index: made for index, made in drafts.items() if isinstance(made, MemoryRecord)}
-        entries = await self._written(items, good)
-        operations: list[Operation] = []
-        jobs: dict[int, list[Operation]] = {}
-        salts = self._entropy.bytes(SALT_BYTES * len(items))
-        for (index, record), entry in zip(good.items(), entries, strict=True):
-            salt = salts[index * SALT_BYTES : (index + 1) * SALT_BYTES]
-            once = _once(items[index], record)
-            factor = None if items[index].force else self._factor
-            operations.append(Remember(replace_salt(stamp, salt), record, entry, once, factor))
-            jobs[index] = self._embedding_job(record.id, record.place, entry, stamp.at)
-        further = [job for queued in jobs.values() for job in queued]
-        further += self._due_touches(stamp.at)
-        answers: dict[int, Any] = {}
-        if operations:
-            told = await self._store.apply([*operations, *further], atomic=atomic)
-            answers = dict(zip(good, told[: len(operations)], strict=True))
-        results: list[Remembered | Failed] = []
-        for index in range(len(items)):
-            failure = drafts[index]
-            if isinstance(failure, MemoryRecord):
-                results.append(self._told(index, good[index], answers[index], bool(jobs[index])))
-            else:
-                results.append(Failed(index, failure))
-        batch = Batch(tuple(results))
+        claims = {index: self._claims_of(record) for index, record in good.items()}
+        entries = dict(zip(good, await self._written(items, good, claims), strict=True))
+        told: dict[int, Remembered | Failed] = {}
+        for attempt in reversed(range(TRIES)):
+            verdicts = await self._verdicts(good, claims) if any(claims.values()) else {}
+            writing = self._planned(stamp, items, good, entries, verdicts)
+            try:
+                told = await self._carried_out(writing, stamp, atomic=atomic)
+                break
+            except (ConflictError, NotFound):
+                # Somebody else closed what was to be closed: look again.
+                if not attempt or not any(one.closed for one in verdicts.values()):
+                    raise
+        failed = {
+            index: Failed(index, made)
+            for index, made in drafts.items()
+            if not isinstance(made, MemoryRecord)
+        }
+        batch = Batch(tuple((told.get(index) or failed[index]) for index in range(len(items))))
         if LOG.isEnabledFor(logging.DEBUG):
             _note_written(batch, begun)
         return batch
+
+    def _planned(
+        self,
+        stamp: Stamp,
+        items: Sequence[NewMemory],
+        good: Mapping[int, MemoryRecord],
+        entries: Mapping[int, Entry],
+        verdicts: Mapping[int, Verdict],
+    ) -> list[_Writing]:
+        """For each memory of a batch the operations that store it and what follows from it."""
+        salts = self._entropy.bytes(SALT_BYTES * len(items))
+        planned: list[_Writing] = []
+        for index, asked in good.items():
+            verdict = verdicts.get(index, NONE)
+            record = asked if verdict is NONE else judged(asked, verdict)
+            own = replace_salt(stamp, salts[index * SALT_BYTES : (index + 1) * SALT_BYTES])
+            once = _once(items[index], asked)
+            factor = None if items[index].force else self._factor
+            store = Remember(own, record, entries[index], once, factor)
+            following = [] if verdict is NONE else self._following(stamp, record, verdict)
+            jobs = self._embedding_job(record.id, record.place, entries[index], stamp.at)
+            planned.append(_Writing(index, store, following, jobs, verdict))
+        return planned
+
+    async def _carried_out(
+        self, planned: Sequence[_Writing], stamp: Stamp, *, atomic: bool
+    ) -> dict[int, Remembered | Failed]:
+        """Store a batch in one transaction; what became of each memory."""
+        if not planned:
+            return {}
+        stores: list[Operation] = [one.store for one in planned]
+        further = [op for one in planned for op in (*one.following, *one.jobs)]
+        further += self._due_touches(stamp.at)
+        answers = await self._store.apply([*stores, *further], atomic=atomic)
+        return {
+            one.index: self._told(one, answer)
+            for one, answer in zip(planned, answers[: len(stores)], strict=True)
+        }
 
     def _drafts(
         self, scope: Scope, items: Sequence[NewMemory], stamp: Stamp, *, atomic: bool
@@ -111,12 +167,16 @@ class Remembering(Core):
         return drafts
 
     async def _written(
-        self, items: Sequence[NewMemory], good: Mapping[int, MemoryRecord]
+        self,
+        items: Sequence[NewMemory],
+        good: Mapping[int, MemoryRecord],
+        claims: Mapping[int, Sequence[Claim]] | None = None,
     ) -> list[Entry]:
         """The index entries of good items, with the vectors that came with them or are made."""
         given = [line for line, index in enumerate(good) if items[index].vector is not None]
         rows = given_vectors([items[i].vector for i in good if items[i].vector is not None])
-        return await self._entries([*good.values()], dict(zip(given, rows, strict=True)))
+        known = None if claims is None else [claims[index] for index in good]
+        return await self._entries([*good.values()], dict(zip(given, rows, strict=True)), known)
 
     @property
     def _factor(self) -> float | None:
@@ -128,16 +188,21 @@ class Remembering(Core):
             return []
         return [Touch(self._take_touched(), at)]
 
-    def _told(
-        self, index: int, asked: MemoryRecord, answer: Any, pending: bool
-    ) -> Remembered | Failed:
+    def _told(self, writing: _Writing, answer: Any) -> Remembered | Failed:
         if isinstance(answer, RecollectError):
-            return Failed(index, answer)
+            return Failed(writing.index, answer)
         if isinstance(answer, Repeated):
             return Remembered(answer.record, "similar", self._store.durability)
-        outcome = "stored" if answer.id == asked.id else "replayed"
-        waiting = pending and outcome == "stored"
-        return Remembered(answer, outcome, self._store.durability, waiting)
+        if answer.id != writing.store.record.id:
+            return Remembered(answer, "replayed", self._store.durability)
+        return Remembered(
+            answer,
+            "stored",
+            self._store.durability,
+            bool(writing.jobs),
+            tuple(old.id for old in writing.verdict.closed),
+            tuple(old.id for old in writing.verdict.doubted),
+        )
 
     async def update(
         self,
@@ -155,7 +220,10 @@ class Remembering(Core):
         entry, later = None, list[Operation]()
         now = self._clock.now()
         if "text" in changes or "speaker" in changes:
-            entry = await self._entry(replace(await self._one(scope, id), **changes))
+            old = await self._one(scope, id)
+            if "text" in changes and "metadata" not in changes:
+                changes["metadata"] = without_value(old.metadata)
+            entry = await self._entry(replace(old, **changes))
             later = self._embedding_job(id, scope.home, entry, now)
         expect: dict[str, Any] = {}
         if if_version is not None:
@@ -192,8 +260,8 @@ class Remembering(Core):
         later = self._embedding_job(record.id, record.place, entry, stamp.at)
         await self._store.apply(
             [
-                Alter(replace_salt(stamp, salts[0]), id, where, closing, {"status": "active"}),
-                Remember(replace_salt(stamp, salts[1]), record, entry),
+                Remember(replace_salt(stamp, salts[0]), record, entry),
+                Alter(replace_salt(stamp, salts[1]), id, where, closing, {"status": "active"}),
                 SetLink(replace_salt(stamp, salts[2]), record.id, id, "supersedes", 1.0, where),
                 *later,
             ]
@@ -254,4 +322,5 @@ def _once(item: NewMemory, record: MemoryRecord) -> Once | None:
 def _inherited(old: MemoryRecord) -> dict[str, Any]:
     """What a correction takes over from the memory it corrects."""
     names = ("kind", "tier", "importance", "parent", "role", "speaker", "tags", "metadata")
-    return {name: getattr(old, name) for name in (*names, "occurred_at", "source", "trust")}
+    found = {name: getattr(old, name) for name in (*names, "occurred_at", "source", "trust")}
+    return {**found, "metadata": without_value(old.metadata)}

@@ -118,6 +118,13 @@ class Store(Protocol):
         """The records of candidates by their handles; those erased meanwhile are left out."""
         ...
 
+    async def marked(self, place: Place, marks: Sequence[int]) -> list[MemoryRecord]:
+        """The active memories of a place that bear any of these marks, newest first.
+
+        Of each mark only the newest few.
+        """
+        ...
+
     async def links(
         self, ids: Sequence[str], places: Sequence[Place], *, kind: str | None = None
     ) -> list[Link]:

@@ -170,6 +170,20 @@ def _sort_value(scan: Scan, record: MemoryRecord) -> float | None:
 # -- what surrounds memories -----------------------------------------------------------------------
 
 
+#: Of those that bear one mark, so many of the newest are looked at.
+MARKED_MAX = 20
+
+
+def marked(tables: Tables, place: Place, marks: Sequence[int]) -> list[MemoryRecord]:
+    """The active memories of a place that bear any of these marks, newest first."""
+    found: set[int] = set()
+    for mark in marks:
+        bearing = tables.bearing(place, mark)
+        active = [n for n in bearing if tables.memories[n].record.status == "active"]
+        found.update(active[-MARKED_MAX:])
+    return [handed_out(tables.memories[number].record) for number in sorted(found, reverse=True)]
+
+
 def group_of(tables: Tables, number: int) -> Group:
     """A group as its readers see it."""
     row = tables.groups[number]

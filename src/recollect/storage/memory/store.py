@@ -96,6 +96,11 @@ class InMemoryStore:
             rows = tables.memories
             return {key: reading.handed_out(rows[key].record) for key in keys if key in rows}
 
+    async def marked(self, place: Place, marks: Sequence[int]) -> list[MemoryRecord]:
+        """Memories by their marks."""
+        with self._reading() as tables:
+            return reading.marked(tables, place, marks)
+
     async def links(
         self, ids: Sequence[str], places: Sequence[Place], *, kind: str | None = None
     ) -> list[Link]:

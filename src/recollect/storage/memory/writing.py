@@ -164,6 +164,8 @@ def alter(tables: Tables, op: operations.Alter) -> MemoryRecord:
         _require_parent(tables, new)
     if (new.item_key, new.kind) != (old.item_key, old.kind):
         _require_free_key(tables, new)
+    if new.superseded_by is not None and new.superseded_by != old.superseded_by:
+        tables.find(new.superseded_by, (new.place,), field="superseded_by")
     since = times.to_micros(old.updated_at)
     past = PastState(replace(old, access_count=0), since, op.stamp.at)
     tables.past[(number, old.version)] = past

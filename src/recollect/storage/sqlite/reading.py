@@ -184,6 +184,20 @@ def load(connection: apsw.Connection, keys: Sequence[int]) -> dict[int, MemoryRe
     return records
 
 
+def marked(connection: apsw.Connection, place: Place, marks: Sequence[int]) -> list[MemoryRecord]:
+    """The active memories of a place that bear any of these marks, newest first."""
+    number = rows.place_id(connection, place)
+    if number is None:
+        return []
+    found = {
+        row: None
+        for mark in marks
+        for (row,) in query(connection, "active_rows_marked", number, mark)
+    }
+    listed = query(connection, "memories_by_rows", rows.json_list(found))
+    return [rows.record_of(row, {number: place}) for row in sorted(listed, reverse=True)]
+
+
 def links(
     connection: apsw.Connection, ids: Sequence[str], places: Sequence[Place], kind: str | None
 ) -> list[Link]:

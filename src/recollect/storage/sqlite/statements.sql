@@ -301,6 +301,10 @@ INSERT INTO once (place, key, body, memory, at, sum) VALUES (?, ?, ?, ?, ?, ?);
 -- The newest memories of a place that bear a mark.
 SELECT memory FROM marks WHERE place = ? AND mark = ? ORDER BY memory DESC LIMIT 20;
 
+-- name: active_rows_marked
+SELECT k.memory FROM marks AS k JOIN memories AS m ON m.row = k.memory
+WHERE k.place = ? AND k.mark = ? AND m.status = 'active' ORDER BY k.memory DESC LIMIT 20;
+
 -- name: rows_marked_any
 -- The same for many marks, a JSON list.
 SELECT mark, memory FROM marks WHERE place = ? AND mark IN (SELECT value FROM json_each(?))

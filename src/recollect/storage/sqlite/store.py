@@ -157,6 +157,10 @@ class SqliteStore:
         """The records of candidates."""
         return self._read(lambda connection: reading.load(connection, keys))
 
+    async def marked(self, place: Place, marks: Sequence[int]) -> list[MemoryRecord]:
+        """Memories by their marks."""
+        return self._read(lambda connection: reading.marked(connection, place, marks))
+
     async def links(
         self, ids: Sequence[str], places: Sequence[Place], *, kind: str | None = None
     ) -> list[Link]:

@@ -340,6 +340,8 @@ def alter(tx: Transaction, op: operations.Alter) -> MemoryRecord:
     if new.item_key is not None and (new.item_key, new.kind) != (old.item_key, old.kind):
         _require_free_key(tx, place, new, row)
     packed_new = pack(new)
+    if new.superseded_by is not None and new.superseded_by != old.superseded_by:
+        _find(tx, new.superseded_by, (new.place,), field="superseded_by")
     _keep_version(tx, place, row, old, packed_old, op.stamp.at)
     tx.run("update_memory", *packed_new, row)
     if op.entry is not None:

@@ -3,7 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from recollect.domain import times
+from recollect.domain.errors import NotFound
 from recollect.domain.operations import Alter, Once, Remember, Repeated
 from recollect.domain.records import MemoryRecord
 from recollect.domain.sameness import mark_of
@@ -107,3 +110,23 @@ class RepeatingContract(OnWorkbench):
         assert bench.do(keyed).record.id == first.id
         assert bench.do(replace(keyed, record=bench.record("tea"))).id == first.id
         assert bench.get(first.id).reinforcements == 1  # type: ignore[union-attr]
+
+    def test_active_memories_are_found_by_their_marks_newest_first(self, bench: Workbench) -> None:
+        made = [bench.record(text) for text in ("a", "b", "c", "d")]
+        ops = [bench.remembering(one) for one in made]
+        for number, op in enumerate(ops):
+            bench.do(replace(op, entry=replace(op.entry, marks=(number, 7))))
+        foreign = bench.remembering(bench.record("e", BOB))
+        bench.do(replace(foreign, entry=replace(foreign.entry, marks=(7,))))
+        bench.do(Alter(bench.stamp(), made[1].id, (ANA,), {"status": "archived"}))
+        bench.do(Alter(bench.stamp(), made[2].id, (ANA,), {"text": "C"}, entry=bench.entry("C")))
+        found = bench.run(bench.store.marked(ANA, (7, 0, 99)))
+        assert [one.text for one in found] == ["d", "a"]
+        assert bench.run(bench.store.marked(replace(ANA, name="nobody"), (7,))) == []
+
+    def test_a_successor_exists_in_the_same_place(self, bench: Workbench) -> None:
+        old, foreign = bench.remember("old"), bench.remember("foreign", BOB)
+        for id in (foreign.id, bench.id()):
+            with pytest.raises(NotFound, match=f"{id}.*superseded_by"):
+                bench.do(Alter(bench.stamp(), old.id, (ANA,), {"superseded_by": id}))
+        assert bench.get(old.id) == old

@@ -1,0 +1,1 @@
+"""What a text claims and tells, by rule and by model. Rules of a language are data files."""
