@@ -18,6 +18,8 @@ from bench.amplification import counted_memory
 
 DIMENSIONS = 64
 STATEMENTS_PER_REMEMBER = 11
+#: To begin and end a snapshot, and to find by mark what a memory may contradict.
+STATEMENTS_TO_LOOK = 5
 #: Besides one insert per memory into each of five tables.
 STATEMENTS_PER_BATCH = 6
 STATEMENTS_PER_RECALL = 12
@@ -64,9 +66,16 @@ def vector_of(number: int) -> list[float]:
 def test_remembering_one_memory_takes_few_statements_and_one_commit(
     ana: recollect.Memory, statements: Counter[str]
 ) -> None:
-    ana.remember("I moved to Lisbon in March.", vector=vector_of(7))
+    ana.remember("Lisbon was sunny in March.", vector=vector_of(7))
     assert statements["COMMIT"] == 1
     assert 0 < statements.total() <= STATEMENTS_PER_REMEMBER, statements
+
+
+def test_what_answers_a_question_looks_once_for_what_answered_it_before(
+    ana: recollect.Memory, statements: Counter[str]
+) -> None:
+    ana.remember("I moved to Lisbon in March.", vector=vector_of(7))
+    assert 0 < statements.total() <= STATEMENTS_PER_REMEMBER + STATEMENTS_TO_LOOK, statements
 
 
 def test_a_batch_takes_one_commit_and_no_statement_per_memory_but_its_inserts(
