@@ -19,14 +19,14 @@ from bench.amplification import counted_memory
 DIMENSIONS = 64
 STATEMENTS_PER_REMEMBER = 11
 #: To begin and end a snapshot, and to find by mark what a memory may contradict.
-STATEMENTS_TO_LOOK = 5
+STATEMENTS_TO_LOOK = 7
 #: Besides one insert per memory into each of five tables.
 STATEMENTS_PER_BATCH = 6
 STATEMENTS_PER_RECALL = 12
 #: To follow one memory that was written since the last recall.
 STATEMENTS_TO_FOLLOW = 2
 MODULES_ON_IMPORT = 40
-MODULES_ON_OPEN = 360
+MODULES_ON_OPEN = 380
 RECALL_PEAK_BYTES = 80_000
 REMEMBER_PEAK_BYTES = 30_000
 
