@@ -23,6 +23,7 @@ JSON_DEPTH_MAX = 32  #: nested levels of metadata or profile data
 YEAR_MIN = 1  #: first year of an event time
 YEAR_MAX = 9999  #: last year of an event time
 INTEGER_MAX = 2**63 - 1  #: largest integer that can be stored
+SPACES_MAX = 4095  #: embedding spaces that a store has ever held
 IDEMPOTENCY_HOURS = 24  #: hours for which a key is remembered, at least
 VERSIONS_READ_MAX = 10_000  #: events of one memory that `history` returns
 

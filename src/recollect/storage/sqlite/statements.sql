@@ -143,20 +143,20 @@ SELECT name FROM spaces WHERE id = ?;
 INSERT INTO spaces (name, dimensions, sum) VALUES (?, ?, ?) RETURNING id;
 
 -- name: insert_vector
-INSERT INTO vectors (memory, space, vector, sum) VALUES (?, ?, ?, ?)
-ON CONFLICT (memory, space) DO UPDATE SET vector = excluded.vector, sum = excluded.sum;
+INSERT INTO vectors (id, memory, space, vector, sum) VALUES (?1 * 4096 + ?2, ?1, ?2, ?3, ?4)
+ON CONFLICT (id) DO UPDATE SET vector = excluded.vector, sum = excluded.sum;
 
 -- name: delete_vectors
-DELETE FROM vectors WHERE memory = ?;
+DELETE FROM vectors WHERE id BETWEEN ?1 * 4096 AND ?1 * 4096 + 4095;
 
 -- name: vectors_of_rows
 -- The vectors of some memories in one space; the rows come as a JSON list.
 SELECT v.memory, v.vector FROM vectors AS v
-WHERE v.space = ? AND v.memory IN (SELECT value FROM json_each(?));
+WHERE v.id IN (SELECT value * 4096 + ?1 FROM json_each(?2));
 
 -- name: latest_vector
 SELECT v.space, v.vector, s.dimensions FROM vectors AS v JOIN spaces AS s ON s.id = v.space
-WHERE v.memory = ? ORDER BY v.id DESC LIMIT 1;
+WHERE v.id BETWEEN ?1 * 4096 AND ?1 * 4096 + 4095 ORDER BY v.id DESC LIMIT 1;
 
 -- name: insert_version
 INSERT INTO versions (what, about, version, place, since, until, body, sum)
@@ -314,7 +314,7 @@ ORDER BY memory DESC;
 INSERT INTO marks (place, mark, memory, sum) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING;
 
 -- name: delete_marks
-DELETE FROM marks WHERE memory = ?;
+DELETE FROM marks WHERE place = ? AND memory = ?;
 
 -- name: move_marks
 UPDATE OR IGNORE marks SET place = ?2 WHERE place = ?1;
@@ -323,7 +323,8 @@ UPDATE OR IGNORE marks SET place = ?2 WHERE place = ?1;
 DELETE FROM marks WHERE place = ?;
 
 -- name: erase_marks
-DELETE FROM marks WHERE memory IN (SELECT row FROM temp.doomed);
+DELETE FROM marks WHERE place IN (SELECT place FROM temp.doomed)
+    AND memory IN (SELECT row FROM temp.doomed);
 
 -- name: expire_once
 DELETE FROM once WHERE at < ?;
@@ -548,7 +549,9 @@ WHERE m.row NOT IN (SELECT row FROM temp.doomed) ORDER BY m.row;
 DELETE FROM accesses WHERE memory IN (SELECT row FROM temp.doomed);
 
 -- name: erase_vectors
-DELETE FROM vectors WHERE memory IN (SELECT row FROM temp.doomed);
+DELETE FROM vectors WHERE id IN (
+    SELECT d.row * 4096 + s.id FROM temp.doomed AS d CROSS JOIN spaces AS s
+);
 
 -- name: erase_unsealed
 DELETE FROM unsealed WHERE (place, memory) IN (SELECT place, row FROM temp.doomed);

@@ -18,6 +18,7 @@ from recollect.domain.errors import (
 )
 from recollect.domain.limits import (
     PROFILE_BYTES_MAX,
+    SPACES_MAX,
     TREE_DEPTH_MAX,
     at_most,
 )
@@ -160,6 +161,7 @@ class Transaction:
             else:
                 number = int(row[0])
             assert number is not None
+            at_most(number, SPACES_MAX, name="SPACES_MAX", field="vector")
             self.spaces[(name, dimensions)] = number
         return number
 
@@ -347,7 +349,7 @@ def alter(tx: Transaction, op: operations.Alter) -> MemoryRecord:
     if op.entry is not None:
         # A vector of the words it had before says nothing about the words it has now.
         tx.run("delete_vectors", row)
-        tx.run("delete_marks", row)
+        tx.run("delete_marks", place, row)
         put_entry(tx, place, row, op.entry, _space_of(tx, op.entry))
     tx.event(
         op.stamp,
