@@ -257,10 +257,12 @@ def test_a_key_makes_remember_safe_to_repeat(run: Run) -> None:
 
 def test_recall_shows_hits_and_why(run: Run, trip: str) -> None:
     told = run("recall", "when", "lisbon?", "--why")
-    head, hit, reason, blank, footer = told.out.splitlines()
+    head, hit, reason, around, held, blank, footer = told.out.splitlines()
     assert head.split() == ["#", "SCORE", "ID", "KIND", "WHEN", "TEXT"]
     assert hit.split(maxsplit=5)[2:] == [trip, "fact", "2026-03-04", "I moved to Lisbon in March."]
-    assert re.fullmatch(r" +words  ############ +\d\.\d\d  lisbon", reason)
+    assert re.fullmatch(r" +words +#+ +\d\.\d\d", reason)
+    assert re.fullmatch(r" +words around +#+ +\d\.\d\d", around)
+    assert held.split() == ["holds", "lisbon"]
     assert (blank, footer) == ("", "1 hit in 1 memory of local, found by words")
 
 

@@ -120,7 +120,9 @@ def test_a_recall_with_its_reasons_at_80_columns() -> None:
         "#  SCORE  ID        KIND     WHEN        TEXT",
         f"1   {score}  {hit.id[-8:]}  general  2026-03-01  I moved to Lisbon in spring and found a",
         "                                         quiet flat near the river there.",
-        f"                                         words  ████████████  {score}  move, lisbon",
+        "                                         words         ████████▍     0.70",
+        "                                         words around  ████████████  1.00",
+        "                                         holds move, lisbon",
         "",
         "1 hit in 2 memories of ana, found by words",
     ]

@@ -15,7 +15,7 @@ METHODS: dict[str, str] = {
     "Memory": "backup catch_up children close correct count events export forget get get_many "
     "group groups history import_ items jobs link links list maintain merge_users open profile "
     "profiles recall reinforce related remember remember_many restore retry_job scope session "
-    "sessions space stats tree undo unlink update verify",
+    "sessions space stats tree undo unlink update verify why_not",
     "Conversation": "add add_many messages open recall",
     "Grouping": "add make members remove",
     "ProfileCategory": "clear get history merge remove replace",

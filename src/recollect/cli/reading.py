@@ -22,9 +22,11 @@ from recollect.cli.showing import (
     history,
     listing,
     minute,
+    not_recalled,
     one_memory,
     recall_json,
     recalled,
+    why_not_json,
 )
 from recollect.cli.tables import BOLD, DIM, Screen, clean, fitted, paint_if
 from recollect.cli.terminal import screen_of
@@ -41,6 +43,7 @@ from recollect.domain.records import JsonObject, Profile
 @click.option("--kind", metavar="KIND", help="Only this kind.", shell_complete=complete_kind)
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only with this tag.")
 @click.option("--where", type=JSON, metavar="JSON", help="Only what fulfils a filter.")
+@click.option("--timeline", is_flag=True, help="In the order in which it happened.")
 @common
 @pass_asked
 def recall(
@@ -49,10 +52,13 @@ def recall(
     words: tuple[str, ...],
     limit: int | None,
     why: bool,
+    timeline: bool,
     tags: tuple[str, ...],
     **chosen: Any,
 ) -> None:
     """Find the memories that answer QUESTION, best first.
+
+    A question about an order ("what did I do first?") is answered as a timeline.
 
     \b
     recollect recall "where does she live?" --why
@@ -67,7 +73,49 @@ def recall(
         )
     screen = screen_of(sys.stdout)
     owner = asked.settings.user
-    asked.tell(recall_json(found), lambda: recalled(found, screen, why=why, owner=owner))
+    in_order = timeline or found.asks_for_order
+    asked.tell(
+        recall_json(found),
+        lambda: recalled(found, screen, why=why, owner=owner, timeline=in_order),
+    )
+
+
+@click.command("why-not")
+@click.argument("question")
+@click.argument("id", shell_complete=complete_id)
+@click.option("--limit", type=click.IntRange(min=1), help="How many hits at most.  [10]")
+@click.option("--as-of", metavar="TIME", help="How things stood at a moment (UTC).")
+@click.option("--kind", metavar="KIND", help="Only this kind.", shell_complete=complete_kind)
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only with this tag.")
+@click.option("--where", type=JSON, metavar="JSON", help="Only what fulfils a filter.")
+@common
+@pass_asked
+def why_not(
+    asked: Asked,
+    /,
+    question: str,
+    id: str,
+    limit: int | None,
+    tags: tuple[str, ...],
+    **chosen: Any,
+) -> None:
+    """Explain what keeps a memory from being a hit of QUESTION.
+
+    \b
+    recollect why-not "where does she live?" 1c02a7d0
+    """
+    with asked.memory() as memory:
+        which = whole_id(memory, id)
+        answer = memory.why_not(
+            question,
+            which,
+            limit=limit or asked.settings.recall_limit,
+            tags=list(tags) or None,
+            **chosen,
+        )
+        record = next(iter(memory.get_many([which])), None)
+    screen = screen_of(sys.stdout)
+    asked.tell(why_not_json(answer), lambda: not_recalled(answer, record, screen))
 
 
 @click.command("list")

@@ -26,7 +26,7 @@ from recollect.cli.tables import (
     table,
 )
 from recollect.domain import times
-from recollect.domain.recall import Hit, Recall
+from recollect.domain.recall import Hit, Recall, WhyNot
 from recollect.domain.records import Change, JsonObject, MemoryRecord, Page, Status
 from recollect.domain.scopes import PlaceKind
 
@@ -137,18 +137,22 @@ def belonging(record: MemoryRecord) -> str:
 # -- recall ----------------------------------------------------------------------------------------
 
 
-def recalled(recall: Recall, screen: Screen, *, why: bool, owner: str) -> Iterator[str]:
-    """The hits as a table; with `why`, the shares of each score as bars, and the near misses."""
+def recalled(
+    recall: Recall, screen: Screen, *, why: bool, owner: str, timeline: bool = False
+) -> Iterator[str]:
+    """The hits as a table; with `why`, the shares of each score as bars, and the near misses.
+
+    As a `timeline` they stand in the order in which they happened, and keep their numbers.
+    """
     if not recall.hits:
         yield f"Nothing found in {counted(recall.searched, 'memory')} of {owner}."
         return
     full = max(share for hit in recall.hits for share in hit.why.shares.values())
+    place = {hit.id: rank for rank, hit in enumerate(recall.hits, start=1)}
+    ranked = [(place[hit.id], hit) for hit in (recall.timeline() if timeline else recall.hits)]
     yield from table(
         _HIT_COLUMNS,
-        [
-            _hit_row(str(rank), hit, screen, full if why else None)
-            for rank, hit in enumerate(recall.hits, start=1)
-        ],
+        [_hit_row(str(rank), hit, screen, full if why else None) for rank, hit in ranked],
         screen,
     )
     if why and recall.near_misses:
@@ -158,6 +162,10 @@ def recalled(recall: Recall, screen: Screen, *, why: bool, owner: str) -> Iterat
             _MISS_COLUMNS, [_miss_row(hit, screen) for hit in recall.near_misses], screen
         )
     yield ""
+    if recall.dates:
+        yield paint_if(screen, DIM, f"time asked about: {'; '.join(map(clean, recall.dates))}")
+    if recall.as_of is not None:
+        yield paint_if(screen, DIM, f"how things stood on {minute(recall.as_of)}")
     hits = counted(len(recall.hits), "hit")
     searched = counted(recall.searched, "memory")
     ways = " and ".join(recall.lanes)
@@ -189,7 +197,7 @@ def _hit_row(rank: str, hit: Hit, screen: Screen, full: float | None) -> Row:
         id_shown(hit.id, screen),
         record.kind,
         day(record.begins),
-        hit.text,
+        hit.rendered,
     )
     below = None if full is None else partial(_reasons, hit, full, screen)
     return Row(cells, below, _highlighter(hit.why.words))
@@ -201,15 +209,63 @@ def _miss_row(hit: Hit, screen: Screen) -> Row:
 
 
 def _reasons(hit: Hit, full: float, screen: Screen, room: int | None) -> Iterator[str]:
-    """A bar per share, longest where the best share of all hits is, and the words that matched."""
+    """A bar per share, longest where the best share of all hits is; then what matched."""
     width = max(map(len, hit.why.shares), default=0)
-    left = None if room is None else max(room - width - WHY_WIDTH - 9, 1)
     for name, share in hit.why.shares.items():
-        drawn = paint_if(screen, GREEN, bar(share / full if full else 0, WHY_WIDTH, screen))
-        held = clean(", ".join(hit.why.words)) if name == "words" else ""
-        yield f"{name:<{width}}  {drawn} {share:5.2f}  {fitted(held, left, 1)[0]}".rstrip()
+        colour = GREEN if share >= 0 else RED
+        drawn = paint_if(screen, colour, bar(abs(share) / full if full else 0, WHY_WIDTH, screen))
+        yield f"{name.replace('_', ' '):<{width}}  {drawn} {share:5.2f}"
+    sources = (id_shown(id, screen) for id in hit.why.sources)
+    told = (
+        ("holds", hit.why.words),
+        ("in the time of", hit.why.dates),
+        ("derived from", sources),
+    )
+    for what, things in told:
+        if listed := clean(", ".join(things)):
+            yield paint_if(screen, DIM, fitted(f"{what} {listed}", room, 1)[0])
     if hit.memory.place.kind is PlaceKind.SHARED:
         yield paint_if(screen, DIM, "shared by the app")
+
+
+def not_recalled(answer: WhyNot, record: MemoryRecord | None, screen: Screen) -> Iterator[str]:
+    """Why a memory is not among the hits: the reasons, and what its score is made of."""
+    if record is not None:
+        yield paint_if(screen, BOLD, clean(record.text))
+        yield ""
+    if answer.is_hit:
+        yield paint_if(screen, GREEN, f"It is a hit, number {answer.rank}.")
+    for reason in answer.reasons:
+        what = paint_if(screen, YELLOW, reason.obstacle.replace("_", " "))
+        yield f"{what}  {clean(reason.said)}."
+    if answer.superseded_by is not None:
+        now = answer.superseded_by
+        yield f"{paint_if(screen, DIM, 'holds now')}  {clean(now.text)}  {id_shown(now.id, screen)}"
+    if answer.hit is not None:
+        yield ""
+        shares = answer.hit.why.shares
+        full = max([*shares.values(), answer.needed or 0.0], default=0.0)
+        yield from _reasons(answer.hit, full, screen, screen.width)
+        yield paint_if(screen, DIM, _scores(answer))
+
+
+def _scores(answer: WhyNot) -> str:
+    told = f"score {answer.hit.score:.2f}" if answer.hit else ""
+    return told if answer.needed is None else f"{told}; the last hit has {answer.needed:.2f}"
+
+
+def why_not_json(answer: WhyNot) -> JsonObject:
+    """Why a memory is not among the hits."""
+    return {
+        "question": answer.question,
+        "id": answer.id,
+        "is_hit": answer.is_hit,
+        "reasons": [{"obstacle": one.obstacle, "said": one.said} for one in answer.reasons],
+        "rank": answer.rank,
+        "needed": answer.needed,
+        "hit": _hit_json(answer.hit) if answer.hit else None,
+        "superseded_by": answer.superseded_by.to_dict() if answer.superseded_by else None,
+    }
 
 
 def _highlighter(stems: Sequence[str]) -> Paint | None:
@@ -229,6 +285,10 @@ def recall_json(recall: Recall) -> JsonObject:
         "searched": recall.searched,
         "lanes": list(recall.lanes),
         "degraded": list(recall.degraded),
+        "cues": list(recall.cues),
+        "dates": list(recall.dates),
+        "as_of": times.iso(recall.as_of) if recall.as_of else None,
+        "timeline": [hit.id for hit in recall.timeline()],
     }
 
 
@@ -237,8 +297,10 @@ def _hit_json(hit: Hit) -> JsonObject:
         "shares": dict(hit.why.shares),
         "words": list(hit.why.words),
         "cut": hit.why.cut,
+        "dates": list(hit.why.dates),
+        "sources": list(hit.why.sources),
     }
-    return {"score": hit.score, "why": why, "memory": hit.memory.to_dict()}
+    return {"score": hit.score, "why": why, "note": hit.note, "memory": hit.memory.to_dict()}
 
 
 # -- history ---------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from recollect.domain.drafts import Fields, Moment, NewFields
 from recollect.domain.errors import ValidationError, shown
 from recollect.domain.jobs import Maintenance, QueuedJob
 from recollect.domain.limits import BATCH_ITEMS_MAX, share
-from recollect.domain.recall import Recall
+from recollect.domain.recall import Recall, WhyNot
 from recollect.domain.records import (
     Batch,
     Change,
@@ -299,6 +299,27 @@ class AsyncMemory:
         """
         asked = Question(question, limit, replace(selection(chosen), now=now), vector)
         return await self._backend.recall(self._scope, asked)
+
+    async def why_not(
+        self,
+        question: str | Recall,
+        id: Which,
+        *,
+        limit: int = 10,
+        now: Moment | None = None,
+        vector: Sequence[float] | None = None,
+        **chosen: Unpack[Chosen],
+    ) -> WhyNot:
+        """What keeps a memory from being a hit of a recall, or of a question put as to `recall`.
+
+        >>> print(ana.why_not("where does she live?", trip.id))
+        """
+        if isinstance(question, Recall) and question.asked is not None:
+            asked = question.asked
+        else:
+            text = question.question if isinstance(question, Recall) else question
+            asked = Question(text, limit, replace(selection(chosen), now=now), vector)
+        return await self._backend.why_not(self._scope, asked, memory_id(id))
 
     async def history(self, id: Which) -> Sequence[Change]:
         """Everything that happened to a memory, oldest first, with the states before and after."""

@@ -15,7 +15,7 @@ from recollect.client.opening import open_backend
 from recollect.client.runner import Inline, LoopThread, Runner
 from recollect.domain.drafts import Fields, Moment, NewFields
 from recollect.domain.jobs import Maintenance, QueuedJob
-from recollect.domain.recall import Recall
+from recollect.domain.recall import Recall, WhyNot
 from recollect.domain.records import (
     Batch,
     Change,
@@ -267,6 +267,24 @@ class Memory:
         """
         return self._runner.run(
             self._inner.recall(question, limit=limit, now=now, vector=vector, **chosen)
+        )
+
+    def why_not(
+        self,
+        question: str | Recall,
+        id: Which,
+        *,
+        limit: int = 10,
+        now: Moment | None = None,
+        vector: Sequence[float] | None = None,
+        **chosen: Unpack[Chosen],
+    ) -> WhyNot:
+        """What keeps a memory from being a hit of a recall, or of a question put as to `recall`.
+
+        >>> print(ana.why_not("where does she live?", trip.id))
+        """
+        return self._runner.run(
+            self._inner.why_not(question, id, limit=limit, now=now, vector=vector, **chosen)
         )
 
     def history(self, id: Which) -> Sequence[Change]:

@@ -68,6 +68,18 @@ def iso(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
+def day_of(moment: datetime) -> str:
+    """A day as a sentence names it, whatever the machine's language: 3 May 2026."""
+    moment = moment.astimezone(UTC)
+    return f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year}"
+
+
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+
+
 def _from_text(text: str, field: str) -> datetime:
     try:
         return datetime.fromisoformat(text.strip())

@@ -4,16 +4,16 @@ from recollect.engine.asking import Asking
 from recollect.engine.carrying import Carrying
 from recollect.engine.chats import close_all
 from recollect.engine.conversing import Conversing
+from recollect.engine.explaining import Explaining
 from recollect.engine.forgetting import Erasing
 from recollect.engine.itemising import Itemising
 from recollect.engine.living import Living
-from recollect.engine.recalling import Recalling
 from recollect.engine.relating import Relating
 from recollect.engine.revising import Revising
 
 
 class Engine(
-    Asking, Itemising, Recalling, Relating, Conversing, Revising, Living, Erasing, Carrying
+    Asking, Itemising, Explaining, Relating, Conversing, Revising, Living, Erasing, Carrying
 ):
     """Implements `ports.backend.Backend` on a store."""
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 
 from recollect.domain.drafts import Moment
 from recollect.domain.jobs import Maintenance, QueuedJob
-from recollect.domain.recall import Recall
+from recollect.domain.recall import Recall, WhyNot
 from recollect.domain.records import (
     Batch,
     Change,
@@ -75,6 +75,10 @@ class Backend(Protocol):
 
     async def recall(self, scope: Scope, question: Question) -> Recall:
         """Search."""
+        ...
+
+    async def why_not(self, scope: Scope, question: Question, id: str) -> WhyNot:
+        """What keeps a memory from being a hit."""
         ...
 
     async def update(
