@@ -64,6 +64,11 @@ class Settings:
         "the model for the memory's own work: `provider:model`, the label of a model client, or "
         "`none` to do it without one",
     )
+    memory_model_first: Literal["off", "on"] = _setting(
+        "off",
+        "`on`: `memory_model` also works for agents that name no memory model of their own; "
+        "`off`: they use the model that they think with",
+    )
     code_model: str = _setting(
         "deepseek:deepseek-chat", "the model that requests for code are routed to"
     )

@@ -3,7 +3,7 @@
 import logging
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
@@ -18,6 +18,7 @@ from recollect.lifecycle.serving import Background, InLoop, InThread
 from recollect.logs import note
 from recollect.ports.chat import Chat
 from recollect.ports.embedder import Embedder
+from recollect.ports.prices import Prices
 from recollect.ports.store import Progress, Store
 from recollect.ports.world import Clock, Entropy
 from recollect.retrieval.analyser import Analyser
@@ -54,6 +55,7 @@ class Models:
     embedder_key_env: str = ""  #: the variable that holds its key, if not the usual one
     memory_model: object = None  #: a chat, `provider:model`, or the label of a model client
     reasoning_model: object = None  #: the same
+    prices: object = None  #: dollars per million tokens by model, or what knows prices
     #: Starts a loop in a thread, for models that are named and whoever has no loop.
     beside: "Callable[[], Loop] | None" = None
 
@@ -90,6 +92,7 @@ def open_engine(
         embedder=embedder,
         memory_model=memory_model,
         reasoning_model=reasoning_model,
+        prices=prices_of(chosen.prices),
         owned=() if embedder is chosen.embedder else _closable(embedder),
         connect=partial(connect, beside=chosen.beside if around is None else None),
         automatic=chosen.embedder == "auto",
@@ -162,6 +165,17 @@ def _remote_embedder(name: str, models: Models, *, in_loop: bool) -> Embedder:
     client = client_of({**said, "key_env": models.embedder_key_env or None})
     made = RemoteEmbedder(client)
     return made if in_loop or models.beside is None else EmbedderBeside(made, models.beside)
+
+
+def prices_of(chosen: object) -> Prices:
+    """What knows prices: those that were told, before those of the price list."""
+    if hasattr(chosen, "money"):
+        return cast(Prices, chosen)
+    from recollect.models.prices import PriceList
+
+    if chosen is not None and not isinstance(chosen, Mapping):
+        raise ValidationError(f"prices must be a mapping, not {shown(chosen)}", field="prices")
+    return PriceList(chosen)
 
 
 def chat_of(chosen: object, *, field: str) -> Chat | str | None:

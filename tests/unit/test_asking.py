@@ -13,13 +13,14 @@ def chosen(**models: object) -> object:
     memory = open_memory(**models)
     engine = memory._inner._backend
     assert isinstance(engine, Engine)
-    return memory._runner.run(engine._memory_model(Scope(), "recall"))
+    model = memory._runner.run(engine._memory_model(Scope(), "recall"))
+    return None if model is None else model.model
 
 
 def test_the_memory_model_works_for_the_memory_else_the_reasoning_model_else_none() -> None:
-    cheap, dear = ScriptedChat(), ScriptedChat()
-    assert chosen(memory_model=cheap, reasoning_model=dear) is cheap
-    assert chosen(reasoning_model=dear) is dear
+    cheap, dear = ScriptedChat(model="a:cheap"), ScriptedChat(model="a:dear")
+    assert chosen(memory_model=cheap, reasoning_model=dear) == "a:cheap"
+    assert chosen(reasoning_model=dear) == "a:dear"
     assert chosen() is None
 
 

@@ -12,17 +12,31 @@ from recollect.client import async_handles, handles
 
 NAMES = "AsyncMemory Memory MemoryRecord RecollectError Scope __version__ open"
 METHODS: dict[str, str] = {
-    "Memory": "backup catch_up children close correct count events export forget get get_many "
-    "group groups history import_ items jobs link links list maintain merge_users open profile "
-    "profiles recall reinforce related remember remember_many restore retry_job scope session "
-    "sessions space stats tree undo unlink update verify why_not",
+    "Memory": "agents backup budgets catch_up children close correct cost count events export "
+    "forget get get_many group groups history import_ items jobs link links list "
+    "maintain merge_users models open profile profiles recall reinforce related "
+    "remember remember_many restore retry_job scope session sessions space stats "
+    "status tree undo unlink update verify why_not",
     "Conversation": "add add_many messages open recall",
     "Grouping": "add make members remove",
     "ProfileCategory": "clear get history merge remove replace",
     "Items": "create get list update upsert",
+    "Models": "get list remove set test",
+    "Agents": "dump get list load remove set",
+    "Budgets": "list remove set",
 }
 #: They give out handles, which costs nothing: neither face has to wait for them.
-NEVER_AWAITED = {"scope", "space", "group", "session", "profile", "items"}
+NEVER_AWAITED = {
+    "models",
+    "agents",
+    "budgets",
+    "scope",
+    "space",
+    "group",
+    "session",
+    "profile",
+    "items",
+}
 #: The two that differ on purpose: an async memory is opened without waiting, and closed by hand.
 OPENING = {"open"}
 

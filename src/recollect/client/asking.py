@@ -24,6 +24,29 @@ class Chosen(TypedDict, total=False):
     known_at: Moment | None
 
 
+class ClientFields(TypedDict, total=False):
+    """What can be said of a model client besides its label."""
+
+    model: str
+    provider: str
+    base_url: str | None
+    key_env: str | None
+    options: Mapping[str, Any]
+    active: bool
+
+
+class AgentFields(TypedDict, total=False):
+    """What can be said of an agent besides its label."""
+
+    model_client: str
+    memory_model_client: str | None
+    type: str
+    system_message: str
+    description: str | None
+    context: Mapping[str, Any]
+    tools: Sequence[str]
+
+
 def memory_id(which: Which) -> str:
     """The id of a memory, or of anything that has one."""
     return require(which, MEMORY, field="id")

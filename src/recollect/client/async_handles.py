@@ -8,12 +8,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, Unpack
 
-from recollect.client.asking import Which, draft, listed, memory_id
+from recollect.client.asking import (
+    AgentFields,
+    ClientFields,
+    Which,
+    draft,
+    listed,
+    memory_id,
+)
+from recollect.client.files import read_document
+from recollect.domain.clients import AgentRecord, ModelClient
+from recollect.domain.costs import Budget
 from recollect.domain.drafts import MessageFields, Moment, message_fields
+from recollect.domain.errors import NotFound
 from recollect.domain.recall import Recall
 from recollect.domain.records import (
     Batch,
     Group,
+    JsonObject,
     MemoryRecord,
     Profile,
     Remembered,
@@ -237,3 +249,152 @@ class AsyncItems:
 def _item_fields(content: str, status: str | None, priority: int | None) -> dict[str, Any]:
     given = {"content": content, "status": status, "priority": priority}
     return {name: value for name, value in given.items() if value is not None}
+
+
+class AsyncModels:
+    """How models are reached: clients, each under a label."""
+
+    def __init__(self, backend: Backend, scope: Scope) -> None:
+        self._backend = backend
+        self._scope = scope
+
+    async def set(
+        self,
+        label: str,
+        *,
+        actor: str | None = None,
+        reason: str | None = None,
+        **fields: Unpack[ClientFields],
+    ) -> ModelClient:
+        """Store a client, or change it: what is not said stays as it was.
+
+        >>> models.set("cheap", model="openai:gpt-4o-mini", options={"temperature": 0})
+        """
+        said = {"label": label, **fields}
+        return await self._backend.set_model(self._scope, said, Because(actor, reason))
+
+    async def get(self, label: str) -> ModelClient:
+        """A client by its label."""
+        for one in await self._backend.model_clients(self._scope):
+            if one.label == label:
+                return one
+        raise NotFound(f"no model client {label!r}")
+
+    async def list(self) -> Sequence[ModelClient]:
+        """All clients, by label."""
+        return await self._backend.model_clients(self._scope)
+
+    async def remove(
+        self,
+        label: str,
+        *,
+        release: bool = False,
+        actor: str | None = None,
+        reason: str | None = None,
+    ) -> None:
+        """Remove a client. ConflictError while an agent thinks with it, or remembers with it
+        unless `release` lets it remember with another.
+        """
+        because = Because(actor, reason)
+        await self._backend.remove_model(self._scope, label, because, release=release)
+
+    async def test(self, label: str) -> JsonObject:
+        """Ask a model, by label or `provider:model`, for one word: whether it answers, how long
+        that takes, or the error.
+        """
+        return await self._backend.test_model(self._scope, label)
+
+
+class AsyncAgents:
+    """Agents as data: what they are told, and with which models they think and remember."""
+
+    def __init__(self, backend: Backend, scope: Scope) -> None:
+        self._backend = backend
+        self._scope = scope
+
+    async def set(
+        self,
+        label: str,
+        *,
+        actor: str | None = None,
+        reason: str | None = None,
+        **fields: Unpack[AgentFields],
+    ) -> AgentRecord:
+        """Store an agent, or change it: what is not said stays as it was.
+
+        >>> agents.set("tutor", model_client="dear", memory_model_client="cheap")
+        """
+        said = {"label": label, **fields}
+        return await self._backend.set_agent(self._scope, said, Because(actor, reason))
+
+    async def get(self, label: str) -> AgentRecord:
+        """An agent by its label."""
+        for one in await self._backend.agents(self._scope):
+            if one.label == label:
+                return one
+        raise NotFound(f"no agent {label!r}")
+
+    async def list(self) -> Sequence[AgentRecord]:
+        """All agents, by label."""
+        return await self._backend.agents(self._scope)
+
+    async def remove(
+        self, label: str, *, actor: str | None = None, reason: str | None = None
+    ) -> None:
+        """Remove an agent; its memories stay."""
+        await self._backend.remove_agent(self._scope, label, Because(actor, reason))
+
+    async def load(
+        self,
+        source: str | Mapping[str, Any],
+        *,
+        actor: str | None = None,
+        reason: str | None = None,
+    ) -> JsonObject:
+        """Take over model clients and agents, all of them or none: from a mapping, or from a file
+        in JSON, YAML or TOML, with the lists `model_clients` and `agents`. How many it were.
+
+        >>> agents.load("agents.yaml")
+        """
+        said = read_document(source) if isinstance(source, str) else source
+        return await self._backend.load_agents(self._scope, said, Because(actor, reason))
+
+    async def dump(self) -> JsonObject:
+        """Everything that `load` would need to make the same."""
+        clients = await self._backend.model_clients(self._scope)
+        agents = await self._backend.agents(self._scope)
+        return {
+            "model_clients": [one.to_dict() for one in clients],
+            "agents": [one.to_dict() for one in agents],
+        }
+
+
+class AsyncBudgets:
+    """Bounds of what calls of models may cost, looked at before every call."""
+
+    def __init__(self, backend: Backend, scope: Scope) -> None:
+        self._backend = backend
+        self._scope = scope
+
+    async def set(
+        self,
+        usd: float,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        period: str = "month",
+    ) -> None:
+        """Bound in dollars what a `user`, an `agent` or everybody together may spend: each `day`,
+        each `month`, or in `total`. What is over it goes on without a model.
+
+        >>> budgets.set(5.0, user="ana")
+        """
+        await self._backend.set_budget(self._scope, usd, period, user, agent)
+
+    async def list(self) -> Sequence[Budget]:
+        """All budgets, and what was spent of each in its present period."""
+        return await self._backend.budgets(self._scope)
+
+    async def remove(self, *, user: str | None = None, agent: str | None = None) -> None:
+        """Take a bound away."""
+        await self._backend.set_budget(self._scope, None, "total", user, agent)

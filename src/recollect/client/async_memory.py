@@ -12,13 +12,17 @@ from typing import Any, Self, Unpack
 
 from recollect.client.asking import Chosen, Filter, Which, draft, listed, memory_id, selection
 from recollect.client.async_handles import (
+    AsyncAgents,
+    AsyncBudgets,
     AsyncConversation,
     AsyncGrouping,
     AsyncItems,
+    AsyncModels,
     AsyncProfileCategory,
 )
 from recollect.client.files import checked_path, read_lines, write_lines
 from recollect.client.opening import open_backend
+from recollect.domain.costs import Cost
 from recollect.domain.drafts import Fields, Moment, NewFields
 from recollect.domain.errors import ValidationError, shown
 from recollect.domain.jobs import Maintenance, QueuedJob
@@ -509,6 +513,54 @@ class AsyncMemory:
     async def retry_job(self, number: int) -> None:
         """Try a dead job again, as if it had never failed."""
         await self._backend.retry_job(number)
+
+    # -- models ----------------------------------------------------------------------------------
+
+    def models(self) -> AsyncModels:
+        """A handle for the model clients: how models are reached, each under a label.
+
+        >>> memory.models().set("cheap", model="openai:gpt-4o-mini")
+        """
+        return AsyncModels(self._backend, self._scope)
+
+    def agents(self) -> AsyncAgents:
+        """A handle for the agents of this app: what they are told, and with which models they
+        think and remember.
+
+        >>> memory.agents().set("tutor", model_client="dear", memory_model_client="cheap")
+        """
+        return AsyncAgents(self._backend, self._scope)
+
+    async def status(self) -> JsonObject:
+        """Which models work for this scope and why those, and what may still be spent."""
+        models = await self._backend.models_status(self._scope)
+        budgets = await self._backend.budgets(self._scope)
+        return {"models": models, "budgets": [one.to_dict() for one in budgets]}
+
+    async def cost(
+        self,
+        *,
+        by: str | Sequence[str] = "model",
+        since: Moment | None = None,
+        until: Moment | None = None,
+        **only: str | None,
+    ) -> Cost:
+        """What calls of models took: tokens and money, of all users together.
+
+        `by` names what to tell apart: model, purpose, operation, task, user, session, agent, app,
+        day. Each of these can be given too, and narrows it down.
+
+        >>> memory.cost(by=["user", "purpose"], since="2026-03-01", agent="tutor").usd
+        """
+        parts = [by] if isinstance(by, str) else listed(by, "by")
+        return await self._backend.cost(self._scope, parts, only, since, until)
+
+    def budgets(self) -> AsyncBudgets:
+        """A handle for the bounds of what calls of models may cost.
+
+        >>> memory.budgets().set(5.0, user="ana", period="month")
+        """
+        return AsyncBudgets(self._backend, self._scope)
 
     async def stats(self) -> JsonObject:
         """Counts and sizes of the store."""

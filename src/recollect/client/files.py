@@ -1,12 +1,15 @@
 """JSONL files: one JSON object a line, written beside and then moved into place."""
 
+import importlib
 import json
-from collections.abc import AsyncIterator, Iterator
+import tomllib
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
-from recollect.domain.errors import StorageUnavailable, ValidationError, shown
+from recollect.domain.errors import MissingExtra, StorageUnavailable, ValidationError, shown
 from recollect.domain.limits import at_most
 from recollect.domain.records import JsonObject
 from recollect.domain.scopes import check_characters
@@ -26,6 +29,41 @@ def checked_path(path: object) -> Path:
     check_characters(text, field="path")
     at_most(len(text), PATH_CHARS_MAX, name="PATH_CHARS_MAX", field="path")
     return Path(text)
+
+
+def read_document(path: str) -> JsonObject:
+    """What a file in JSON, YAML or TOML says, by the ending of its name."""
+    file = checked_path(path)
+    try:
+        text = file.read_text(encoding="utf-8")
+        if file.suffix == ".toml":
+            found: Any = tomllib.loads(text)
+        elif file.suffix in (".yaml", ".yml"):
+            found = _yaml(path)(text)
+        else:
+            found = json.loads(text)
+    except OSError as exc:
+        raise StorageUnavailable(f"could not read {path}: {exc.strerror}") from exc
+    except (ValueError, RecursionError) as exc:
+        raise ValidationError(f"{path} cannot be read: {exc!s:.200}", field="path") from exc
+    if not isinstance(found, dict):
+        raise ValidationError(f"{path} must hold names and values", field="path")
+    return found
+
+
+def _yaml(path: str) -> Callable[[str], Any]:
+    try:
+        yaml: Any = importlib.import_module("yaml")
+    except ModuleNotFoundError as exc:
+        raise MissingExtra(f"{path} needs a YAML parser: pip install 'recollect[yaml]'") from exc
+
+    def load(text: str) -> Any:
+        try:
+            return yaml.safe_load(text)
+        except yaml.YAMLError as exc:
+            raise ValueError(str(exc)) from exc
+
+    return load
 
 
 async def write_lines(path: str, lines: AsyncIterator[JsonObject], progress: Progress) -> int:

@@ -8,17 +8,30 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, Unpack
 
-from recollect.client.asking import Which
+from recollect.client.asking import AgentFields, ClientFields, Which
 from recollect.client.async_handles import (
+    AsyncAgents,
+    AsyncBudgets,
     AsyncConversation,
     AsyncGrouping,
     AsyncItems,
+    AsyncModels,
     AsyncProfileCategory,
 )
 from recollect.client.runner import Runner
+from recollect.domain.clients import AgentRecord, ModelClient
+from recollect.domain.costs import Budget
 from recollect.domain.drafts import MessageFields
 from recollect.domain.recall import Recall
-from recollect.domain.records import Batch, Group, MemoryRecord, Profile, Remembered, SessionRecord
+from recollect.domain.records import (
+    Batch,
+    Group,
+    JsonObject,
+    MemoryRecord,
+    Profile,
+    Remembered,
+    SessionRecord,
+)
 
 
 class Conversation:
@@ -174,3 +187,135 @@ class Items:
     def list(self, *, status: str | None = None, limit: int = 100) -> Sequence[MemoryRecord]:
         """The items, most urgent first."""
         return self._runner.run(self._inner.list(status=status, limit=limit))
+
+
+class Models:
+    """How models are reached: clients, each under a label."""
+
+    def __init__(self, inner: AsyncModels, runner: Runner) -> None:
+        self._inner = inner
+        self._runner = runner
+
+    def set(
+        self,
+        label: str,
+        *,
+        actor: str | None = None,
+        reason: str | None = None,
+        **fields: Unpack[ClientFields],
+    ) -> ModelClient:
+        """Store a client, or change it: what is not said stays as it was.
+
+        >>> models.set("cheap", model="openai:gpt-4o-mini", options={"temperature": 0})
+        """
+        return self._runner.run(self._inner.set(label, actor=actor, reason=reason, **fields))
+
+    def get(self, label: str) -> ModelClient:
+        """A client by its label."""
+        return self._runner.run(self._inner.get(label))
+
+    def list(self) -> Sequence[ModelClient]:
+        """All clients, by label."""
+        return self._runner.run(self._inner.list())
+
+    def remove(
+        self,
+        label: str,
+        *,
+        release: bool = False,
+        actor: str | None = None,
+        reason: str | None = None,
+    ) -> None:
+        """Remove a client. ConflictError while an agent thinks with it, or remembers with it
+        unless `release` lets it remember with another.
+        """
+        self._runner.run(self._inner.remove(label, release=release, actor=actor, reason=reason))
+
+    def test(self, label: str) -> JsonObject:
+        """Ask a model, by label or `provider:model`, for one word: whether it answers, how long
+        that takes, or the error.
+        """
+        return self._runner.run(self._inner.test(label))
+
+
+class Agents:
+    """Agents as data: what they are told, and with which models they think and remember."""
+
+    def __init__(self, inner: AsyncAgents, runner: Runner) -> None:
+        self._inner = inner
+        self._runner = runner
+
+    def set(
+        self,
+        label: str,
+        *,
+        actor: str | None = None,
+        reason: str | None = None,
+        **fields: Unpack[AgentFields],
+    ) -> AgentRecord:
+        """Store an agent, or change it: what is not said stays as it was.
+
+        >>> agents.set("tutor", model_client="dear", memory_model_client="cheap")
+        """
+        return self._runner.run(self._inner.set(label, actor=actor, reason=reason, **fields))
+
+    def get(self, label: str) -> AgentRecord:
+        """An agent by its label."""
+        return self._runner.run(self._inner.get(label))
+
+    def list(self) -> Sequence[AgentRecord]:
+        """All agents, by label."""
+        return self._runner.run(self._inner.list())
+
+    def remove(self, label: str, *, actor: str | None = None, reason: str | None = None) -> None:
+        """Remove an agent; its memories stay."""
+        self._runner.run(self._inner.remove(label, actor=actor, reason=reason))
+
+    def load(
+        self,
+        source: str | Mapping[str, Any],
+        *,
+        actor: str | None = None,
+        reason: str | None = None,
+    ) -> JsonObject:
+        """Take over model clients and agents, all of them or none: from a mapping, or from a file
+        in JSON, YAML or TOML, with the lists `model_clients` and `agents`. How many it were.
+
+        >>> agents.load("agents.yaml")
+        """
+        return self._runner.run(self._inner.load(source, actor=actor, reason=reason))
+
+    def dump(self) -> JsonObject:
+        """Everything that `load` would need to make the same."""
+        return self._runner.run(self._inner.dump())
+
+
+class Budgets:
+    """Bounds of what calls of models may cost, looked at before every call."""
+
+    def __init__(self, inner: AsyncBudgets, runner: Runner) -> None:
+        self._inner = inner
+        self._runner = runner
+
+    def set(
+        self,
+        usd: float,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        period: str = "month",
+    ) -> None:
+        """Bound in dollars what a `user`, an `agent` or everybody together may spend: each `day`,
+        each `month`, or in `total`. What is over it goes on without a model.
+
+        >>> budgets.set(5.0, user="ana")
+        """
+        self._runner.run(self._inner.set(usd, user=user, agent=agent, period=period))
+
+    def list(self) -> Sequence[Budget]:
+        """All budgets, and what was spent of each in its present period."""
+        return self._runner.run(self._inner.list())
+
+    def remove(self, *, user: str | None = None, agent: str | None = None) -> None:
+        """Take a bound away."""
+        self._runner.run(self._inner.remove(user=user, agent=agent))

@@ -10,9 +10,18 @@ from typing import Any, Self, Unpack
 
 from recollect.client.asking import Chosen, Filter, Which
 from recollect.client.async_memory import AsyncMemory
-from recollect.client.handles import Conversation, Grouping, Items, ProfileCategory
+from recollect.client.handles import (
+    Agents,
+    Budgets,
+    Conversation,
+    Grouping,
+    Items,
+    Models,
+    ProfileCategory,
+)
 from recollect.client.opening import open_backend
 from recollect.client.runner import Inline, LoopThread, Runner
+from recollect.domain.costs import Cost
 from recollect.domain.drafts import Fields, Moment, NewFields
 from recollect.domain.jobs import Maintenance, QueuedJob
 from recollect.domain.recall import Recall, WhyNot
@@ -437,6 +446,49 @@ class Memory:
     def retry_job(self, number: int) -> None:
         """Try a dead job again, as if it had never failed."""
         self._runner.run(self._inner.retry_job(number))
+
+    def models(self) -> Models:
+        """A handle for the model clients: how models are reached, each under a label.
+
+        >>> memory.models().set("cheap", model="openai:gpt-4o-mini")
+        """
+        return Models(self._inner.models(), self._runner)
+
+    def agents(self) -> Agents:
+        """A handle for the agents of this app: what they are told, and with which models they
+        think and remember.
+
+        >>> memory.agents().set("tutor", model_client="dear", memory_model_client="cheap")
+        """
+        return Agents(self._inner.agents(), self._runner)
+
+    def status(self) -> JsonObject:
+        """Which models work for this scope and why those, and what may still be spent."""
+        return self._runner.run(self._inner.status())
+
+    def cost(
+        self,
+        *,
+        by: str | Sequence[str] = "model",
+        since: Moment | None = None,
+        until: Moment | None = None,
+        **only: str | None,
+    ) -> Cost:
+        """What calls of models took: tokens and money, of all users together.
+
+        `by` names what to tell apart: model, purpose, operation, task, user, session, agent, app,
+        day. Each of these can be given too, and narrows it down.
+
+        >>> memory.cost(by=["user", "purpose"], since="2026-03-01", agent="tutor").usd
+        """
+        return self._runner.run(self._inner.cost(by=by, since=since, until=until, **only))
+
+    def budgets(self) -> Budgets:
+        """A handle for the bounds of what calls of models may cost.
+
+        >>> memory.budgets().set(5.0, user="ana", period="month")
+        """
+        return Budgets(self._inner.budgets(), self._runner)
 
     def stats(self) -> JsonObject:
         """Counts and sizes of the store."""

@@ -45,6 +45,7 @@ def open_backend(url: object, *, threaded: bool, **options: Any) -> "tuple[Backe
         embedder_key_env=settings.embedder_key_env,
         memory_model=settings.memory_model if memory_model is None else memory_model,
         reasoning_model=options.pop("reasoning_model", None),
+        prices=options.pop("prices", None),
         beside=LoopThread,
     )
     engine = wiring.open_engine(

@@ -16,6 +16,8 @@ class Conduct:
     language: str = "english"
     duplicates: Duplicates = "strengthen"
     contradictions: Contradictions = "supersede"
+    #: Whether the system's memory model works for agents that have a model of their own.
+    memory_model_first: Literal["off", "on"] = "off"
     background: Literal["on", "off"] = "off"  #: whether jobs run beside it
     policies: Policies = field(default_factory=Policies)
 

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from recollect.domain.clients import AgentRecord, ModelClient
+from recollect.domain.costs import Charge, Period
 from recollect.domain.filters import Filter
 from recollect.domain.records import JsonObject, MemoryRecord
 from recollect.domain.scopes import Place
@@ -285,6 +287,67 @@ class PutEmbedding:
     must: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class SetModelClient:
+    """Store a model client under its label, or change it. Answers with it."""
+
+    stamp: Stamp
+    tenant: str
+    client: ModelClient
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveModelClient:
+    """Remove a model client. ConflictError while an agent thinks with it; one that remembers
+    with it is let go only with `release`: it then remembers with another.
+    """
+
+    stamp: Stamp
+    tenant: str
+    label: str
+    release: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SetAgent:
+    """Store an agent under its label, or change it. NotFound for a client that does not exist."""
+
+    stamp: Stamp
+    tenant: str
+    app: str
+    agent: AgentRecord
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveAgent:
+    """Remove an agent; its memories stay."""
+
+    stamp: Stamp
+    tenant: str
+    app: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class BookCharge:
+    """Write down what a call of a model took. Leaves no event: the ledger is a record itself."""
+
+    charge: Charge
+
+
+@dataclass(frozen=True, slots=True)
+class SetBudget:
+    """Set what may be spent by a user (a place), an agent or, with neither, a tenant; None for
+    the money takes the budget away. Leaves no event.
+    """
+
+    tenant: str
+    place: Place | None
+    agent: str | None
+    period: Period
+    money: int | None
+
+
 Operation = (
     Remember
     | Alter
@@ -304,4 +367,10 @@ Operation = (
     | BuryJob
     | ReviveJob
     | PutEmbedding
+    | SetModelClient
+    | RemoveModelClient
+    | SetAgent
+    | RemoveAgent
+    | BookCharge
+    | SetBudget
 )

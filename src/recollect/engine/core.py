@@ -7,15 +7,22 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.domain import filters, ids, times
 from recollect.domain.conduct import USUAL, Conduct
+from recollect.domain.costs import Payer
 from recollect.domain.drafts import check_dimensions
-from recollect.domain.errors import NotFound, ProviderError, ValidationError, shown
+from recollect.domain.errors import (
+    BudgetExceeded,
+    NotFound,
+    ProviderError,
+    ValidationError,
+    shown,
+)
 from recollect.domain.limits import DIMENSIONS_MAX
 from recollect.domain.operations import Enqueue, Entry, Stamp
 from recollect.domain.passages import WORDS_MAX, passages
@@ -25,10 +32,12 @@ from recollect.domain.requests import Because, Selection
 from recollect.domain.sameness import mark_of
 from recollect.domain.scopes import Scope, check_name
 from recollect.engine.chats import Chats, Closable
+from recollect.engine.ledger import Call, Ledger
 from recollect.extraction.claims import Claim, Claims
 from recollect.logs import note
 from recollect.ports.chat import Chat, Connect
-from recollect.ports.embedder import Embedder, Purpose
+from recollect.ports.embedder import Embedded, Embedder, Metered, Purpose
+from recollect.ports.prices import Prices
 from recollect.ports.store import Store
 from recollect.ports.world import Clock, Entropy
 from recollect.retrieval.analyser import Analyser
@@ -59,6 +68,7 @@ class Ports:
     #: Brought along, or named: `provider:model`, or the label of a model client.
     memory_model: Chat | str | None = None
     reasoning_model: Chat | str | None = None
+    prices: Prices | None = None  #: what calls cost; without it nobody knows
     connect: Connect | None = None  #: how a model that is only named is reached
     owned: tuple[Closable, ...] = ()  #: what is closed with the engine
     #: The embedder was not asked for: vectors that callers bring along are not of its space.
@@ -75,10 +85,13 @@ class Core:
         self._entropy = ports.entropy
         self._analyser = ports.analyser
         self._embedder = ports.embedder
+        counts = hasattr(ports.embedder, "embed_counted")
+        self._metered = cast(Metered, ports.embedder) if counts else None
         self._memory_chat = ports.memory_model
         self._reasoning_chat = ports.reasoning_model
         self._chats = Chats(ports.connect)
         self._owned = ports.owned
+        self._ledger = Ledger(ports.store, ports.clock, ports.prices)
         self._automatic = ports.automatic
         self._conduct = ports.conduct
         self._claims = Claims(ports.conduct.language)
@@ -170,7 +183,7 @@ class Core:
     ) -> list[Entry]:
         """What the indexes hold of memories; those without a given vector get one per passage."""
         packed = self._analyser.packed
-        if given and not await self._knows_dimensions():
+        if given and not await self._knows_dimensions(_payer_of(records[0])):
             given = {}
         if claims is None and self._conduct.contradictions != "keep":
             claims = [self._claims.of(record) for record in records]
@@ -206,19 +219,19 @@ class Core:
         for index in wanted:
             texts += _passages_of(records[index])
             ends.append(len(texts))
-        made = await self._embed(texts, "passage")
+        made = await self._embed(texts, "passage", _payer_of(records[wanted[0]]))
         if made is None:
             return {}
         return dict(zip(wanted, np.split(made, ends[:-1]), strict=True))
 
-    async def _knows_dimensions(self) -> bool:
+    async def _knows_dimensions(self, payer: Payer) -> bool:
         """Whether given vectors can be told to be of the embedder's space; it may have to be asked.
 
         False when it does not answer: what was given is then left out, and made again later.
         """
         if self._embedder is None or self._automatic or self._embedder.dimensions:
             return True
-        return await self._embed([PROBE], "passage") is not None
+        return await self._embed([PROBE], "passage", payer) is not None
 
     def _space(self, dimensions: int, *, given: bool) -> str:
         """The space that a vector of this size is written to and searched in."""
@@ -232,22 +245,43 @@ class Core:
             )
         return self._embedder.space
 
-    async def _embed(self, texts: Sequence[str], purpose: Purpose) -> NDArray[np.float32] | None:
+    async def _embed(
+        self, texts: Sequence[str], purpose: Purpose, payer: Payer
+    ) -> NDArray[np.float32] | None:
         """Vectors of unit length; None when there is no embedder or it does not answer."""
         if self._embedder is None or not texts:
             return None
         try:
-            vectors = np.asarray(await self._embedder.embed(texts, purpose), dtype=np.float32)
+            if self._metered is not None:
+                made = await self._embed_booked(self._metered, texts, purpose, payer)
+            else:
+                made = await self._embedder.embed(texts, purpose)
+            vectors = np.asarray(made, dtype=np.float32)
             if vectors.shape != (len(texts), self._embedder.dimensions):
                 raise ProviderError(
                     f"{self._embedder.space} answered {vectors.shape} for {len(texts)} texts"
                 )
             return unit_rows(vectors)
-        except (ProviderError, ValidationError) as exc:
+        except (ProviderError, ValidationError, BudgetExceeded) as exc:
             # The class alone: what a provider says may quote the texts that it was given.
             what = "the embedder did not answer"
             note(LOG, logging.WARNING, what, texts=len(texts), error=type(exc).__name__)
             return None
+
+    async def _embed_booked(
+        self, embedder: Metered, texts: Sequence[str], purpose: Purpose, payer: Payer
+    ) -> NDArray[np.float32]:
+        """Vectors that cost something: allowed by the budgets first, and written down after."""
+        operation = "recall" if purpose == "question" else "remember"
+        call = Call(payer, operation, "embedding", (embedder.model,))
+        await self._ledger.check(call)
+        try:
+            made: Embedded = await embedder.embed_counted(texts, purpose)
+        except ProviderError as exc:
+            await self._ledger.book(call, "vectors", exc.spent)
+            raise
+        await self._ledger.book(call, "vectors", made.usage)
+        return made.vectors
 
     # -- reads that count ------------------------------------------------------------------------
 
@@ -259,6 +293,11 @@ class Core:
     def _take_touched(self) -> Mapping[str, int]:
         touched, self._touched = self._touched, {}
         return touched
+
+
+def _payer_of(record: MemoryRecord) -> Payer:
+    """Who a memory is written for."""
+    return Payer(record.place, record.session, record.agent)
 
 
 def _marks_of(record: MemoryRecord, claims: Sequence[Claim]) -> tuple[int, ...]:

@@ -1,6 +1,5 @@
 """The engine: all use-cases over one set of ports."""
 
-from recollect.engine.asking import Asking
 from recollect.engine.carrying import Carrying
 from recollect.engine.chats import close_all
 from recollect.engine.conversing import Conversing
@@ -8,12 +7,13 @@ from recollect.engine.explaining import Explaining
 from recollect.engine.forgetting import Erasing
 from recollect.engine.itemising import Itemising
 from recollect.engine.living import Living
+from recollect.engine.modelling import Modelling
 from recollect.engine.relating import Relating
 from recollect.engine.revising import Revising
 
 
 class Engine(
-    Asking, Itemising, Explaining, Relating, Conversing, Revising, Living, Erasing, Carrying
+    Modelling, Itemising, Explaining, Relating, Conversing, Revising, Living, Erasing, Carrying
 ):
     """Implements `ports.backend.Backend` on a store."""
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.domain import times
+from recollect.domain.costs import Payer
 from recollect.domain.errors import ValidationError
 from recollect.domain.filters import All, Compare
 from recollect.domain.limits import QUESTION_CHARS_MAX, RECALL_LIMIT_MAX, at_most, whole
@@ -96,7 +97,7 @@ class Recalling(Dating):
         asked = understand(text, self._analyser, now=view.now)
         asked = replace(asked, fading=Fading(view.now, self._conduct.policies, scope.tenant))
         view = in_its_time(view, asked, question.selection)
-        vector, degraded = await self._question_vector(question)
+        vector, degraded = await self._question_vector(scope, question)
         given = question.vector is not None
         space = None if vector is None else self._space(len(vector), given=given)
         asked = await self._dated(view, asked)
@@ -131,15 +132,15 @@ class Recalling(Dating):
         return hits, found.total
 
     async def _question_vector(
-        self, question: Question
+        self, scope: Scope, question: Question
     ) -> tuple[np.ndarray | None, tuple[str, ...]]:
         if question.vector is not None:
             vector = given_vector(question.vector)
-            if not await self._knows_dimensions():
+            if not await self._knows_dimensions(Payer.of(scope)):
                 return None, ("meaning",)
             self._space(len(vector), given=True)
             return vector, ()
-        made = await self._embed([question.text], "question")
+        made = await self._embed([question.text], "question", Payer.of(scope))
         if made is not None:
             return made[0], ()
         return None, (("meaning",) if self._embedder is not None else ())

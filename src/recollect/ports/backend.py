@@ -6,6 +6,8 @@ The engine is one; the client of a server will be another. Every method takes th
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
+from recollect.domain.clients import AgentRecord, ModelClient
+from recollect.domain.costs import Budget, Cost
 from recollect.domain.drafts import Moment
 from recollect.domain.jobs import Maintenance, QueuedJob
 from recollect.domain.recall import Recall, WhyNot
@@ -282,6 +284,71 @@ class Backend(Protocol):
 
     async def retry_job(self, number: int) -> None:
         """Try a dead job again."""
+        ...
+
+    async def set_model(
+        self, scope: Scope, fields: Mapping[str, Any], because: Because
+    ) -> ModelClient:
+        """Store a model client, or change it."""
+        ...
+
+    async def model_clients(self, scope: Scope) -> Sequence[ModelClient]:
+        """All model clients."""
+        ...
+
+    async def remove_model(
+        self, scope: Scope, label: str, because: Because, *, release: bool
+    ) -> None:
+        """Remove a model client that no agent needs."""
+        ...
+
+    async def test_model(self, scope: Scope, label: str) -> JsonObject:
+        """Ask a model for one word."""
+        ...
+
+    async def set_agent(
+        self, scope: Scope, fields: Mapping[str, Any], because: Because
+    ) -> AgentRecord:
+        """Store an agent, or change it."""
+        ...
+
+    async def agents(self, scope: Scope) -> Sequence[AgentRecord]:
+        """All agents."""
+        ...
+
+    async def remove_agent(self, scope: Scope, label: str, because: Because) -> None:
+        """Remove an agent."""
+        ...
+
+    async def load_agents(
+        self, scope: Scope, said: Mapping[str, Any], because: Because
+    ) -> JsonObject:
+        """Take over model clients and agents as a file lists them."""
+        ...
+
+    async def cost(
+        self,
+        scope: Scope,
+        by: Sequence[str],
+        only: Mapping[str, str | None],
+        since: Moment | None,
+        until: Moment | None,
+    ) -> Cost:
+        """What calls of models took."""
+        ...
+
+    async def set_budget(
+        self, scope: Scope, usd: float | None, period: str, user: str | None, agent: str | None
+    ) -> None:
+        """Set what calls of models may cost."""
+        ...
+
+    async def budgets(self, scope: Scope) -> Sequence[Budget]:
+        """All budgets."""
+        ...
+
+    async def models_status(self, scope: Scope) -> JsonObject:
+        """Which models work for a scope, and why those."""
         ...
 
     async def close(self) -> None:

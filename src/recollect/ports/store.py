@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from recollect.domain.clients import AgentRecord, ModelClient
+from recollect.domain.costs import Budget, CostQuery, CostRow
 from recollect.domain.jobs import Job, JobQuery, Queue, QueuedJob
 from recollect.domain.operations import Operation
 from recollect.domain.queries import EventQuery, Scan, Search, View
@@ -185,6 +187,26 @@ class Store(Protocol):
 
     async def queue(self, now: int) -> Queue:
         """The queue at a moment."""
+        ...
+
+    async def model_clients(self, tenant: str) -> list[ModelClient]:
+        """The model clients of a tenant, by label."""
+        ...
+
+    async def agents(self, tenant: str, app: str) -> list[AgentRecord]:
+        """The agents of an app, by label."""
+        ...
+
+    async def costs(self, query: CostQuery) -> list[CostRow]:
+        """What calls took, summed by day at most: rows of different names are never joined."""
+        ...
+
+    async def spent(self, tenant: str, place: Place | None, agent: str | None, since: int) -> int:
+        """Billionths of a dollar that a user, an agent or, with neither, everybody spent since."""
+        ...
+
+    async def budgets(self, tenant: str) -> list[Budget]:
+        """The budgets of a tenant; what was spent of them is not filled in."""
         ...
 
     async def entries(self, view: View, after: int, limit: int) -> list[tuple[int, MemoryRecord]]:

@@ -8,6 +8,7 @@ from recollect.domain import digests, merging, operations
 from recollect.domain.filters import matches
 from recollect.domain.records import pack
 from recollect.domain.scopes import Place, PlaceKind
+from recollect.storage.memory.modelling import forget_payer, move_payer
 from recollect.storage.memory.tables import EventRow, Tables
 from recollect.storage.memory.writing import write_profile
 
@@ -167,6 +168,8 @@ def _clear_place(tables: Tables, place: Place) -> dict[str, int]:
         "profiles": tables.profiles.drop(lambda key, _: key[0] == place),
         "once": tables.once.drop(lambda key, _: key[0] == place),
         "jobs": tables.jobs.drop(lambda _, job: job.place == place),
+        "budgets": tables.budgets.drop(lambda key, _: key[1] == place),
+        "charges": forget_payer(tables, place),
     }
 
 
@@ -200,6 +203,7 @@ def rehome(tables: Tables, op: operations.Rehome) -> dict[str, int]:
         if job.place == op.origin:
             tables.jobs[number] = replace(job, place=op.destination)
     tables.once.drop(lambda key, _: key[0] == op.origin)
+    move_payer(tables, op.origin, op.destination)
     origin = tables.place_numbers[op.origin]
     tables.event(op.stamp, origin, "place", origin)
     tables.event(op.stamp, destination, "place", destination)

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from recollect.domain import digests, times
+from recollect.domain.clients import AgentRecord, ModelClient
+from recollect.domain.costs import Budget, CostQuery, CostRow
 from recollect.domain.errors import ClosedError, RecollectError, StorageError
 from recollect.domain.jobs import Job, JobQuery, Queue, QueuedJob
 from recollect.domain.operations import Operation
@@ -23,12 +25,12 @@ from recollect.domain.records import (
 )
 from recollect.domain.scopes import Place
 from recollect.ports.store import Candidates, Progress
-from recollect.storage.memory import jobs, reading, searching, upkeep
+from recollect.storage.memory import jobs, modelling, reading, searching, upkeep
 from recollect.storage.memory.erasing import ERASING
 from recollect.storage.memory.tables import Tables
 from recollect.storage.memory.writing import WRITING
 
-_CARRIERS = {**WRITING, **ERASING, **jobs.JOBS}
+_CARRIERS = {**WRITING, **ERASING, **jobs.JOBS, **modelling.MODELLING}
 
 
 class InMemoryStore:
@@ -207,6 +209,33 @@ class InMemoryStore:
         """The queue at a moment."""
         with self._reading() as tables:
             return jobs.queue(tables, now)
+
+    # -- models ----------------------------------------------------------------------------------
+
+    async def model_clients(self, tenant: str) -> list[ModelClient]:
+        """Model clients of a tenant."""
+        with self._reading() as tables:
+            return modelling.clients(tables, tenant)
+
+    async def agents(self, tenant: str, app: str) -> list[AgentRecord]:
+        """Agents of an app."""
+        with self._reading() as tables:
+            return modelling.agents(tables, tenant, app)
+
+    async def costs(self, query: CostQuery) -> list[CostRow]:
+        """What calls took."""
+        with self._reading() as tables:
+            return modelling.costs(tables, query)
+
+    async def spent(self, tenant: str, place: Place | None, agent: str | None, since: int) -> int:
+        """What somebody spent."""
+        with self._reading() as tables:
+            return modelling.spent(tables, tenant, place, agent, since)
+
+    async def budgets(self, tenant: str) -> list[Budget]:
+        """Budgets of a tenant."""
+        with self._reading() as tables:
+            return modelling.budgets(tables, tenant)
 
     # -- upkeep ----------------------------------------------------------------------------------
 

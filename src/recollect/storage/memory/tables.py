@@ -6,6 +6,8 @@ from functools import partial
 from typing import TypeVar
 
 from recollect.domain import digests
+from recollect.domain.clients import AgentRecord, ModelClient
+from recollect.domain.costs import Budget, Charge
 from recollect.domain.errors import NotFound
 from recollect.domain.jobs import JobState, Record
 from recollect.domain.operations import Stamp
@@ -171,6 +173,10 @@ class Tables:
         self.once: Table[tuple[Place, str], OnceRow] = Table(self.journal)
         self.jobs: Table[int, JobRow] = Table(self.journal)
         self.duties: Table[str, Record] = Table(self.journal)
+        self.clients: Table[tuple[str, str], ModelClient] = Table(self.journal)
+        self.agents: Table[tuple[str, str, str], AgentRecord] = Table(self.journal)
+        self.charges: Table[int, Charge] = Table(self.journal)
+        self.budgets: Table[tuple[str, Place | None, str | None], Budget] = Table(self.journal)
         self.spaces: Table[str, int] = Table(self.journal)
         self.tombstones: Table[tuple[str, bytes], int] = Table(self.journal)
 

@@ -174,6 +174,7 @@ _SUMMED = (
     *("places", "spaces", "vectors", "unsealed", "segments", "versions"),
     *("links", "groups", "members", "sessions", "once", "accesses"),
     *("jobs", "duties", "tombstones", "marks"),
+    *("model_clients", "agents", "charges", "budgets"),
 )
 _CHECKS: dict[str, Callable[[apsw.Connection], Findings]] = {
     "structure": _check_structure,

@@ -59,6 +59,8 @@ def know_sums(connection: apsw.Connection) -> None:
     """Have SQL, schema steps among it, compute the checksums of rows that it changes."""
     for name, values in (
         ("access_sum", 3),
+        ("agent_sum", 10),
+        ("charge_sum", 13),
         ("duty_sum", 6),
         ("job_sum", 14),
         ("member_sum", 3),

@@ -31,6 +31,8 @@ _OF_PLACE = (
     "place_profiles",
     "place_once",
     "place_jobs",
+    "place_budgets",
+    "place_charges",
     "place_segments",
     "place_unsealed",
     "place_marks",
@@ -187,13 +189,14 @@ def rehome(tx: Transaction, op: operations.Rehome) -> dict[str, int]:
     for (row,) in tx.query("clashing_keys", origin, destination):
         _amend(tx, op.stamp, row, item_key=None)
     moved = [row for (row,) in tx.query("rows_of_place", origin)]
-    for name in ("memories", "unsealed", "segments", "versions", "jobs", "marks"):
+    for name in ("memories", "unsealed", "segments", "versions", "jobs", "marks", "charges"):
         tx.run(f"move_{name}", origin, destination)
     for row in moved:
         packed = pack(read_row(tx, row)[1])
         digest = digests.of_packed(packed, op.stamp.salt)
         tx.event(op.stamp, destination, "memory", row, before=digest, after=digest)
     tx.run("erase_place_once", origin)
+    tx.run("erase_place_budgets", origin)
     tx.event(op.stamp, origin, "place", origin)
     tx.event(op.stamp, destination, "place", destination)
     tx.run("erase_place_event_details", origin)

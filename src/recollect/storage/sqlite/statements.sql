@@ -766,3 +766,142 @@ SELECT id FROM places ORDER BY id;
 -- name: texts_of_place
 -- As `MemoryRecord.spoken` has them.
 SELECT row, CASE WHEN speaker <> '' THEN speaker || ': ' || text ELSE text END FROM memories WHERE place = ? ORDER BY row;
+
+-- Model clients, agents, charges, budgets
+
+-- name: model_clients
+SELECT id, label, provider, model, base_url, key_env, options, active
+FROM model_clients WHERE tenant = ? ORDER BY label;
+
+-- name: model_client_id
+SELECT id FROM model_clients WHERE tenant = ? AND label = ?;
+
+-- name: put_model_client
+INSERT INTO model_clients
+    (tenant, label, provider, model, base_url, key_env, options, active, sum)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (tenant, label) DO UPDATE SET
+    provider = excluded.provider, model = excluded.model, base_url = excluded.base_url,
+    key_env = excluded.key_env, options = excluded.options, active = excluded.active,
+    sum = excluded.sum
+RETURNING id;
+
+-- name: delete_model_client
+DELETE FROM model_clients WHERE id = ?;
+
+-- name: agents
+SELECT
+    agents.id, agents.label, type, system_message, thinks.label, remembers.label,
+    context, tools, description
+FROM agents
+JOIN model_clients AS thinks ON thinks.id = agents.model_client_id
+LEFT JOIN model_clients AS remembers ON remembers.id = agents.memory_model_client_id
+WHERE agents.tenant = ? AND agents.app = ? ORDER BY agents.label;
+
+-- name: agents_of_client
+-- Who thinks or remembers with a client: app, label, and which of both.
+SELECT app, label, 'model_client' FROM agents WHERE model_client_id = ?1
+UNION ALL
+SELECT app, label, 'memory_model_client' FROM agents WHERE memory_model_client_id = ?1;
+
+-- name: agent_id
+SELECT id FROM agents WHERE tenant = ? AND app = ? AND label = ?;
+
+-- name: put_agent
+INSERT INTO agents (
+    tenant, app, label, type, system_message, model_client_id, memory_model_client_id,
+    context, tools, description, sum
+)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,
+    agent_sum(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10))
+ON CONFLICT (tenant, app, label) DO UPDATE SET
+    type = excluded.type, system_message = excluded.system_message,
+    model_client_id = excluded.model_client_id,
+    memory_model_client_id = excluded.memory_model_client_id, context = excluded.context,
+    tools = excluded.tools, description = excluded.description, sum = excluded.sum
+RETURNING id;
+
+-- name: release_memory_client
+-- Agents that remembered with a client do so with another from now on.
+UPDATE agents SET memory_model_client_id = NULL, sum = agent_sum(
+    tenant, app, label, type, system_message, model_client_id, NULL, context, tools, description
+) WHERE memory_model_client_id = ?;
+
+-- name: delete_agent
+DELETE FROM agents WHERE id = ?;
+
+-- name: insert_charge
+INSERT INTO charges (
+    tenant, place, session, agent, at, operation, task, purpose, model,
+    tokens_in, tokens_out, tokens_cached, money, sum
+)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,
+    charge_sum(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13));
+
+-- name: spent_by_tenant
+SELECT coalesce(sum(money), 0) FROM charges WHERE tenant = ? AND at >= ?;
+
+-- name: spent_by_place
+SELECT coalesce(sum(money), 0) FROM charges WHERE place = ? AND at >= ?;
+
+-- name: spent_by_agent
+SELECT coalesce(sum(money), 0) FROM charges WHERE tenant = ? AND agent = ? AND at >= ?;
+
+-- name: costs
+-- Sums over the calls of a day that agree in everything that a report can tell apart.
+SELECT
+    at / 86400000000, coalesce(places.app, ''), places.kind, places.name, session, agent,
+    operation, task, purpose, model,
+    count(*), sum(tokens_in), sum(tokens_out), sum(tokens_cached),
+    coalesce(sum(money), 0), sum(money IS NULL)
+FROM charges LEFT JOIN places ON places.id = charges.place
+WHERE charges.tenant = ? AND at >= ? AND at < ?
+GROUP BY 1, charges.place, session, agent, operation, task, purpose, model
+ORDER BY 1, charges.place, session, agent, operation, task, purpose, model;
+
+-- name: budgets
+SELECT place, agent, period, money FROM budgets WHERE tenant = ? ORDER BY place, agent;
+
+-- name: put_budget
+INSERT INTO budgets (tenant, place, agent, period, money, sum)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+ON CONFLICT (tenant, place, agent) DO UPDATE SET
+    period = excluded.period, money = excluded.money, sum = excluded.sum;
+
+-- name: delete_budget
+DELETE FROM budgets WHERE tenant = ? AND place = ? AND agent = ?;
+
+-- name: erase_place_charges
+-- What was paid stays in the sums; for whom is forgotten.
+UPDATE charges SET place = 0, session = NULL, agent = NULL, sum = charge_sum(
+    tenant, 0, NULL, NULL, at, operation, task, purpose, model,
+    tokens_in, tokens_out, tokens_cached, money
+) WHERE place = ?;
+
+-- name: erase_place_budgets
+DELETE FROM budgets WHERE place = ?;
+
+-- name: move_charges
+UPDATE charges SET place = ?2, sum = charge_sum(
+    tenant, ?2, session, agent, at, operation, task, purpose, model,
+    tokens_in, tokens_out, tokens_cached, money
+) WHERE place = ?1;
+
+-- name: sums_model_clients
+SELECT tenant, label, provider, model, base_url, key_env, options, active, sum
+FROM model_clients;
+
+-- name: sums_agents
+SELECT
+    tenant, app, label, type, system_message, model_client_id, memory_model_client_id,
+    context, tools, description, sum
+FROM agents;
+
+-- name: sums_charges
+SELECT
+    tenant, place, session, agent, at, operation, task, purpose, model,
+    tokens_in, tokens_out, tokens_cached, money, sum
+FROM charges;
+
+-- name: sums_budgets
+SELECT tenant, place, agent, period, money, sum FROM budgets;

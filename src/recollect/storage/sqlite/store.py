@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 import apsw
 import numpy as np
 
+from recollect.domain.clients import AgentRecord, ModelClient
+from recollect.domain.costs import Budget, CostQuery, CostRow
 from recollect.domain.errors import ClosedError, RecollectError, StorageError
 from recollect.domain.jobs import Job, JobQuery, Queue, QueuedJob
 from recollect.domain.operations import Operation, Remember
@@ -28,7 +30,7 @@ from recollect.domain.records import (
 )
 from recollect.domain.scopes import Place
 from recollect.ports.store import Candidates, Progress
-from recollect.storage.sqlite import checking, jobs, reading, sealing, segments, upkeep
+from recollect.storage.sqlite import checking, jobs, modelling, reading, sealing, segments, upkeep
 from recollect.storage.sqlite.commit import Committer
 from recollect.storage.sqlite.connection import connect, create_private, translated
 from recollect.storage.sqlite.erasing import ERASING
@@ -39,6 +41,7 @@ from recollect.storage.sqlite.sql import first, stream
 from recollect.storage.sqlite.writing import Transaction, execute
 
 T = TypeVar("T")
+_FURTHER = {**JOBS, **modelling.MODELLING}
 READERS_MAX = 8
 
 
@@ -102,7 +105,7 @@ class SqliteStore:
     def _carry_out(self, tx: Transaction, operation: Operation) -> Any:
         carrier = ERASING.get(type(operation))
         if carrier is None:
-            carrier = JOBS.get(type(operation), execute)
+            carrier = _FURTHER.get(type(operation), execute)
             return carrier(tx, operation)
         self._index_added(tx)
         return carrier(tx, operation)
@@ -232,6 +235,28 @@ class SqliteStore:
     async def queue(self, now: int) -> Queue:
         """The queue at a moment."""
         return self._read(lambda connection: jobs.queue(connection, now))
+
+    # -- models ----------------------------------------------------------------------------------
+
+    async def model_clients(self, tenant: str) -> list[ModelClient]:
+        """Model clients of a tenant."""
+        return self._read(lambda connection: modelling.clients(connection, tenant))
+
+    async def agents(self, tenant: str, app: str) -> list[AgentRecord]:
+        """Agents of an app."""
+        return self._read(lambda connection: modelling.agents(connection, tenant, app))
+
+    async def costs(self, query: CostQuery) -> list[CostRow]:
+        """What calls took."""
+        return self._read(lambda connection: modelling.costs(connection, query))
+
+    async def spent(self, tenant: str, place: Place | None, agent: str | None, since: int) -> int:
+        """What somebody spent."""
+        return self._read(lambda c: modelling.spent(c, tenant, place, agent, since))
+
+    async def budgets(self, tenant: str) -> list[Budget]:
+        """Budgets of a tenant."""
+        return self._read(lambda connection: modelling.budgets(connection, tenant))
 
     # -- upkeep ----------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ import pytest
 _PARTS = (
     "erasing",
     "events",
+    "modelling",
     "reading",
     "relating",
     "repeating",
@@ -29,6 +30,7 @@ for _part in _PARTS:
 
 from recollect.testing.contract.erasing import ErasingContract  # noqa: E402
 from recollect.testing.contract.events import EventsContract  # noqa: E402
+from recollect.testing.contract.modelling import ModellingContract  # noqa: E402
 from recollect.testing.contract.reading import ReadingContract  # noqa: E402
 from recollect.testing.contract.relating import RelatingContract  # noqa: E402
 from recollect.testing.contract.repeating import RepeatingContract  # noqa: E402
@@ -49,5 +51,6 @@ class StoreContract(
     EventsContract,
     ErasingContract,
     WorkingContract,
+    ModellingContract,
 ):
     """Everything that a store must do. Override the fixture `store`."""
