@@ -55,21 +55,27 @@ def worker(asked: Asked, once: bool) -> None:
 
 async def _work(asked: Asked, progress: Progress, *, once: bool) -> Maintenance:
     """Work until nothing is due, or until a signal says that it is enough."""
-    keeper = asked.keeper()
     stop = asyncio.Event()
-    task = asyncio.create_task(keeper.serve(stop, progress, once=once))
+    running: list[asyncio.Task[Maintenance]] = []
     loop = asyncio.get_running_loop()
+
+    def end() -> None:
+        for task in running:
+            task.cancel()
 
     def asked_to_stop() -> None:
         if stop.is_set():
-            task.cancel()
+            end()
         else:
             stop.set()
-            loop.call_later(DRAIN_S, task.cancel)
+            loop.call_later(DRAIN_S, end)
 
-    for number in SIGNALS:
+    for number in SIGNALS:  # before anything is open: a signal may come at any time
         with suppress(NotImplementedError):  # on Windows, where Ctrl-C interrupts
             loop.add_signal_handler(number, asked_to_stop)
+    keeper = asked.keeper()
+    task = asyncio.create_task(keeper.serve(stop, progress, once=once))
+    running.append(task)
     try:
         return await task
     except asyncio.CancelledError:
