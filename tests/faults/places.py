@@ -92,7 +92,7 @@ COVERED: Mapping[str, str] = {
     "_index_all": "import",
     "update": "update",
     "_memory_reversal": "undo",
-    "recall": "recall",
+    "_inquiry": "recall",
     "_knows_dimensions": "given",
     "embed_later": "catch_up",
 }

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import recollect
 from recollect.client.runner import Inline
-from recollect.domain.errors import MissingExtra, ProviderError, SettingsError, ValidationError
+from recollect.domain.errors import MissingExtra, ProviderError, ValidationError
 from recollect.domain.passages import WORDS_MAX, WORDS_MIN, passages
 from recollect.models.embedding import minilm
 from recollect.models.embedding.callable import CallableEmbedder
@@ -327,7 +327,7 @@ def test_the_setting_chooses(
 
 
 def test_an_unknown_embedder_is_refused_with_what_there_is(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="auto, none, local"):
+    with pytest.raises(ValidationError, match="auto, none, local"):
         recollect.open(str(tmp_path / "m.db"), embedder="hal")
     with pytest.raises(ValidationError, match="function from texts to vectors"):
         recollect.open(str(tmp_path / "m.db"), embedder=9000)
