@@ -19,6 +19,7 @@ PARAMETERS_MAX = 8
 BROAD_EXCEPTS: dict[str, str] = {
     "cli/__init__.py": "a person gets one line in place of a traceback, unless --debug is given",
     "client/runner.py": "an interrupt must cancel what runs on the loop, whatever it is",
+    "lifecycle/reporting.py": "errors of any kind are told to listeners, who may fail in any way",
     "lifecycle/working.py": "a job that fails in any way is tried again, and stops no other",
     "models/chat/remote.py": "a provider's package raises anything at an answer that is garbage",
     "models/embedding/remote.py": "what the package for HTTP raises has no common root",

@@ -113,6 +113,7 @@ def _background(keeper: Keeper, ports: Ports, local: Store, models: Models) -> B
     embedder = getattr(ports.embedder, "local", ports.embedder)
     connecting = partial(connect, beside=models.beside)
     beside = Keeper(replace(ports, store=local, embedder=embedder, connect=connecting))
+    beside.reports = keeper.reports
     return InThread(beside, keeper.rest) if beside.inline else InLoop(keeper, keeper.rest)
 
 

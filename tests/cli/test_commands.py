@@ -704,3 +704,45 @@ def test_a_worker_ends_when_it_is_told_to(at_home: Path, owed: int) -> None:
     assert worker.returncode == 0, err
     assert set(json.loads(out)) == {"done", "failed", "dead"}
     assert "closed" in err
+
+
+# -- doctor ----------------------------------------------------------------------------------------
+
+
+def test_the_doctor_looks_at_every_part(run: Run, trip: str) -> None:
+    told = run("doctor")
+    assert told.status == 0
+    assert told.out.startswith("healthy  memory.db\n")
+    for part in ("store", "index", "scheduler", "embedder", "models", "cache"):
+        assert re.search(rf"^{part} +healthy", told.out, re.MULTILINE), part
+    assert "Everything that is stored is what was written" in told.out
+    quick = run("doctor", "--quick", "--json").json
+    assert (quick["state"], quick["findings"], quick["repaired"]) == ("healthy", [], [])
+    assert "Everything" not in run("doctor", "--quick").out
+
+
+def test_the_doctor_repairs_what_follows_from_the_memories_and_leaves_the_rest(
+    run: Run, trip: str, at_home: Path
+) -> None:
+    with sqlite3.connect(at_home / "memory.db") as connection:
+        connection.execute("DELETE FROM unsealed")
+    sick = run("doctor", "--json")
+    assert (sick.status, sick.json["state"]) == (1, "failing")
+    assert "is missing" in sick.json["findings"][0]["problem"]
+    assert "finding" in run("doctor").out
+    mended = run("doctor", "--repair")
+    assert mended.status == 0
+    assert "left alone  memories" in mended.out
+    assert run("recall", "lisbon", "--json").json["hits"]
+    with sqlite3.connect(at_home / "memory.db") as connection:
+        connection.execute("UPDATE memories SET text = 'I moved to Rome.'")
+    broken = run("doctor", "--repair", "--json")
+    assert broken.status == 1
+    assert "restore the latest backup" in broken.json["findings"][0]["remedy"]
+
+
+def test_the_doctor_says_what_to_do_about_jobs_that_were_given_up(run: Run, owed: int) -> None:
+    told = run("doctor", "--quick")
+    assert told.status == 0, "degraded is not failing"
+    assert "degraded" in told.out
+    assert "→ `recollect jobs --state dead` shows why" in told.out

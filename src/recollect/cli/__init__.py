@@ -13,6 +13,7 @@ from recollect._version import __version__
 from recollect.cli.asking import Asked, common
 from recollect.cli.bench import bench
 from recollect.cli.completing import completion
+from recollect.cli.doctoring import doctor
 from recollect.cli.keeping import backup, export, import_, stats, verify
 from recollect.cli.reading import history_, list_, profile, recall, show, why_not
 from recollect.cli.routing import route
@@ -28,7 +29,7 @@ __all__ = ["commands", "main"]
 SECTIONS = {
     "Remember": (remember, correct, reinforce, restore, undo, forget),
     "Look": (recall, why_not, list_, show, history_, profile),
-    "Keep": (export, import_, backup, verify, stats),
+    "Keep": (export, import_, backup, verify, doctor, stats),
     "Later": (maintain, worker, jobs),
     "Models": (route,),
     "Measure": (bench,),

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, Unpack
@@ -25,6 +25,7 @@ from recollect.client.opening import open_backend
 from recollect.domain.costs import Cost
 from recollect.domain.drafts import Fields, Moment, NewFields
 from recollect.domain.errors import ValidationError, shown
+from recollect.domain.health import Health
 from recollect.domain.jobs import Maintenance, QueuedJob
 from recollect.domain.limits import BATCH_ITEMS_MAX, share
 from recollect.domain.recall import Recall, WhyNot
@@ -53,7 +54,7 @@ from recollect.domain.requests import (
     Selection,
 )
 from recollect.domain.scopes import Scope, check_name
-from recollect.ports.backend import Backend
+from recollect.ports.backend import Backend, ErrorListener
 from recollect.ports.store import Progress
 
 
@@ -513,6 +514,22 @@ class AsyncMemory:
     async def retry_job(self, number: int) -> None:
         """Try a dead job again, as if it had never failed."""
         await self._backend.retry_job(number)
+
+    async def health(self) -> Health:
+        """How each part does, and what to do about it. No provider is asked.
+
+        >>> memory.health().state
+        """
+        return await self._backend.health(self._scope)
+
+    async def watch_errors(self, listener: ErrorListener) -> Callable[[], None]:
+        """Have `listener` told of every error from now on, once and without what memories say.
+
+        It is called where the error was met, so it should be quick. What is returned ends it.
+
+        >>> stop = memory.watch_errors(lambda error: print(error.severity, error.message))
+        """
+        return await self._backend.watch_errors(listener)
 
     # -- models ----------------------------------------------------------------------------------
 

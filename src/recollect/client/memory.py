@@ -5,7 +5,7 @@ Written by `tools/gen_sync.py` from `async_memory.py`; change that one and run `
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self, Unpack
 
 from recollect.client.asking import Chosen, Filter, Which
@@ -23,6 +23,7 @@ from recollect.client.opening import open_backend
 from recollect.client.runner import Inline, LoopThread, Runner
 from recollect.domain.costs import Cost
 from recollect.domain.drafts import Fields, Moment, NewFields
+from recollect.domain.health import Health
 from recollect.domain.jobs import Maintenance, QueuedJob
 from recollect.domain.recall import Recall, WhyNot
 from recollect.domain.records import (
@@ -41,6 +42,7 @@ from recollect.domain.records import (
     Tree,
     Verification,
 )
+from recollect.ports.backend import ErrorListener
 from recollect.ports.store import Progress
 
 
@@ -446,6 +448,22 @@ class Memory:
     def retry_job(self, number: int) -> None:
         """Try a dead job again, as if it had never failed."""
         self._runner.run(self._inner.retry_job(number))
+
+    def health(self) -> Health:
+        """How each part does, and what to do about it. No provider is asked.
+
+        >>> memory.health().state
+        """
+        return self._runner.run(self._inner.health())
+
+    def watch_errors(self, listener: ErrorListener) -> Callable[[], None]:
+        """Have `listener` told of every error from now on, once and without what memories say.
+
+        It is called where the error was met, so it should be quick. What is returned ends it.
+
+        >>> stop = memory.watch_errors(lambda error: print(error.severity, error.message))
+        """
+        return self._runner.run(self._inner.watch_errors(listener))
 
     def models(self) -> Models:
         """A handle for the model clients: how models are reached, each under a label.

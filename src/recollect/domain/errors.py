@@ -24,6 +24,7 @@ RecollectError
 ├── BudgetExceeded             the money for model calls is spent
 ├── MissingExtra               an optional package is not installed
 ├── SettingsError              a setting is unknown or has a bad value
+├── Abandoned                  whoever ran a job was killed, time and again
 ├── ClosedError                the store was closed
 └── InternalError              a defect in Recollect: please report it
 
@@ -203,6 +204,12 @@ class SettingsError(RecollectError):
     """A setting is unknown or its value cannot be used."""
 
     code, http_status = "invalid-settings", 500
+
+
+class Abandoned(RecollectError):
+    """Whoever ran this job was killed each time, perhaps by the job; it was given up."""
+
+    code, http_status = "abandoned", 500
 
 
 class ClosedError(RecollectError):

@@ -86,6 +86,8 @@ class Queue:
     next_at: datetime | None = None  #: when the next one may run, due or not
     next_by_kind: Mapping[str, datetime] = field(default_factory=dict[str, Any])
     running_kinds: tuple[str, ...] = ()
+    waiting_by_kind: Mapping[str, int] = field(default_factory=dict[str, int])
+    dead_by_kind: Mapping[str, int] = field(default_factory=dict[str, int])
     records: Mapping[str, Record] = field(default_factory=dict[str, Any])
 
 

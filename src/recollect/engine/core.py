@@ -23,6 +23,7 @@ from recollect.domain.errors import (
     ValidationError,
     shown,
 )
+from recollect.domain.health import Severity
 from recollect.domain.limits import DIMENSIONS_MAX
 from recollect.domain.operations import Enqueue, Entry, Stamp
 from recollect.domain.passages import WORDS_MAX, passages
@@ -129,6 +130,16 @@ class Core:
             actor=because.actor,
             reason=because.reason,
         )
+
+    def _report(
+        self,
+        component: str,
+        error: BaseException,
+        *,
+        severity: Severity | None = None,
+        agent: str | None = None,
+    ) -> None:
+        """An error that goes no further than here; whoever listens for errors is told of it."""
 
     def _queued(self, job: Enqueue) -> Enqueue:
         """A job on its way into the queue; whatever runs jobs is told of it here."""
@@ -266,6 +277,7 @@ class Core:
             # The class alone: what a provider says may quote the texts that it was given.
             what = "the embedder did not answer"
             note(LOG, logging.WARNING, what, texts=len(texts), error=type(exc).__name__)
+            self._report("embedder", exc)
             return None
 
     async def _embed_booked(

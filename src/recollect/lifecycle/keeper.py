@@ -14,9 +14,10 @@ from recollect.domain.scopes import Scope, check_name
 from recollect.engine.core import Ports
 from recollect.engine.engine import Engine
 from recollect.engine.remembering import EMBED_JOB
+from recollect.lifecycle.checking import Checking
 from recollect.lifecycle.duties import Duty
 from recollect.lifecycle.embedding import Embedding
-from recollect.lifecycle.serving import Background, Serving
+from recollect.lifecycle.serving import Background
 from recollect.ports.store import Progress
 
 #: A provider may be away for half a day: about 100 tries, a quarter of an hour or less apart.
@@ -27,7 +28,7 @@ LOOK_US = 10 * times.SECOND
 NEVER = INTEGER_MAX
 
 
-class Keeper(Embedding, Serving, Engine):
+class Keeper(Embedding, Checking, Engine):
     """Implements `ports.backend.Backend`; a new duty is a line in `duties`."""
 
     duties: ClassVar[Mapping[str, Duty]] = {
@@ -52,7 +53,7 @@ class Keeper(Embedding, Serving, Engine):
 
     def run_in(self, background: Background) -> None:
         """Have jobs run in a background, when some are due and somebody calls."""
-        self._background = background
+        self._background, self.background = background, "on"
         self._look_at = self._clock.now() + LOOK_US
 
     def rest(self, due_s: float | None) -> None:

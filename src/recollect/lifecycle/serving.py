@@ -59,12 +59,17 @@ class Serving(Working):
             except StorageError as exc:
                 if once:
                     raise
-                note(LOG, logging.ERROR, "the store failed", error=type(exc).__name__)
+                self.store_failed(exc)
                 wait_s = STORE_REST_S
             with suppress(TimeoutError):
                 async with asyncio.timeout(wait_s):
                     await stop.wait()
         return self.worked
+
+    def store_failed(self, error: StorageError) -> None:
+        """The store did not let us work; it is asked again later."""
+        note(LOG, logging.ERROR, "the store failed", error=type(error).__name__)
+        self._report("store", error)
 
     async def let_go(self) -> None:
         """Close the models that were opened for jobs."""
@@ -155,7 +160,7 @@ class InThread:
                     self._planted = True
                 due_s: float | None = _stepped(self._keeper.one_round())
             except StorageError as exc:
-                note(LOG, logging.ERROR, "the store failed", error=type(exc).__name__)
+                self._keeper.store_failed(exc)
                 return STORE_REST_S
             if due_s != 0 or not self._rests(_rest_s(begun)):
                 return due_s
@@ -213,7 +218,7 @@ class InLoop:
                     self._planted = True
                 due_s = await self._keeper.one_round()
             except StorageError as exc:
-                note(LOG, logging.ERROR, "the store failed", error=type(exc).__name__)
+                self._keeper.store_failed(exc)
                 return STORE_REST_S
             if due_s != 0:
                 return due_s

@@ -8,7 +8,14 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from recollect.domain import times
-from recollect.domain.errors import ClosedError, LeaseLost, RecollectError, StorageError
+from recollect.domain.errors import (
+    Abandoned,
+    ClosedError,
+    LeaseLost,
+    RecollectError,
+    StorageError,
+)
+from recollect.domain.health import Severity
 from recollect.domain.jobs import Job, Maintenance
 from recollect.domain.operations import (
     BuryJob,
@@ -34,8 +41,6 @@ BACKOFF_MAX_S = 15 * 60.0
 #: A duty that runs by itself does so up to this part of its interval earlier, by chance, so that
 #: many stores do not all work at once.
 JITTER = 0.1
-#: Why a job failed that nobody ever ended: whatever held it was killed.
-ABANDONED = "abandoned"
 
 
 @dataclass(slots=True)
@@ -128,7 +133,7 @@ class Working(Core):
         duty = self.duties[job.kind]
         try:
             if job.tries > duty.tries_max:
-                await self._fail(job, duty, ABANDONED, tally)
+                await self._fail(job, duty, Abandoned(), tally)
                 return
             try:
                 effects = await self._effects(job, duty)
@@ -142,8 +147,7 @@ class Working(Core):
                 await self._give_back(job)
                 raise
             except Exception as exc:
-                reason = exc.code if isinstance(exc, RecollectError) else type(exc).__name__
-                await self._fail(job, duty, reason, tally)
+                await self._fail(job, duty, exc, tally)
         except LeaseLost:
             tally.lost[job.kind] += 1
             note(LOG, logging.INFO, "somebody else has the job by now", kind=job.kind)
@@ -171,20 +175,22 @@ class Working(Core):
             except (LeaseLost, ClosedError):
                 return
 
-    async def _fail(self, job: Job, duty: Duty, reason: str, tally: Tally) -> None:
+    async def _fail(self, job: Job, duty: Duty, error: Exception, tally: Tally) -> None:
         """Try a job again later, or give it up after its last try."""
         now = self._clock.now()
+        reason = error.code if isinstance(error, RecollectError) else type(error).__name__
         if job.tries < duty.tries_max:
             again = now + self._backoff_us(job.tries)
             await self._store.apply([RetryJob(job.number, job.attempt, now, again, reason)])
             tally.failed[job.kind] += 1
-            what = "a job failed and will be tried again"
+            what, severity = "a job failed and will be tried again", Severity.WARNING
         else:
             bury = BuryJob(job.number, job.attempt, now, reason)
             await self._store.apply([bury, *self._next(duty)])
             tally.dead[job.kind] += 1
-            what = "a job was given up"
+            what, severity = "a job was given up", Severity.ERROR
         note(LOG, logging.WARNING, what, kind=job.kind, tries=job.tries, error=reason)
+        self._report("jobs", error, severity=severity)
 
     async def _give_back(self, job: Job) -> None:
         """Let others have a job at once that is not our fault and not its own."""

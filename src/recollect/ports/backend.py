@@ -3,12 +3,13 @@
 The engine is one; the client of a server will be another. Every method takes the scope it acts in.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 from recollect.domain.clients import AgentRecord, ModelClient
 from recollect.domain.costs import Budget, Cost
 from recollect.domain.drafts import Moment
+from recollect.domain.health import ErrorEvent, Health
 from recollect.domain.jobs import Maintenance, QueuedJob
 from recollect.domain.recall import Recall, WhyNot
 from recollect.domain.records import (
@@ -38,6 +39,8 @@ from recollect.domain.requests import (
 from recollect.domain.scopes import Scope
 from recollect.ports.store import Progress
 
+#: Is told of an error; in the thread that met it, so it should be quick.
+ErrorListener = Callable[[ErrorEvent], None]
 ProfileMode = Literal["merge", "replace", "remove", "clear"]
 
 
@@ -284,6 +287,14 @@ class Backend(Protocol):
 
     async def retry_job(self, number: int) -> None:
         """Try a dead job again."""
+        ...
+
+    async def health(self, scope: Scope) -> Health:
+        """How each part does."""
+        ...
+
+    async def watch_errors(self, listener: ErrorListener) -> Callable[[], None]:
+        """Have a listener told of every error from now on; what is returned ends that."""
         ...
 
     async def set_model(

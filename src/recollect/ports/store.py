@@ -217,6 +217,10 @@ class Store(Protocol):
         """Counts by kind, tier, status and place kind; sizes; schema; pending work."""
         ...
 
+    async def room(self) -> int | None:
+        """How many bytes the store may still grow by; None if it cannot tell."""
+        ...
+
     async def seal(self) -> int:
         """Chain the hashes of events that are not sealed yet; how many were sealed."""
         ...

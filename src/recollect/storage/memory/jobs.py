@@ -1,6 +1,7 @@
 """Jobs in memory: queued, claimed, held, ended, listed."""
 
 import copy
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -184,6 +185,8 @@ def queue(tables: Tables, now: int) -> Queue:
         due_since=times.show_optional(min(due, default=None)),
         next_at=times.show_optional(min(next_by_kind.values(), default=None)),
         next_by_kind={kind: times.show(at) for kind, at in next_by_kind.items()},
+        waiting_by_kind=Counter(row.kind for row in waiting),
+        dead_by_kind=Counter(row.kind for row in by_state[JobState.DEAD]),
         running_kinds=tuple(sorted({row.kind for row in by_state[JobState.RUNNING]})),
         records=dict(sorted(tables.duties.items())),
     )

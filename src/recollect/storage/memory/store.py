@@ -191,6 +191,11 @@ class InMemoryStore:
         with self._reading() as tables:
             return upkeep.stats(tables, tenant)
 
+    async def room(self) -> int | None:
+        """Nobody knows."""
+        with self._reading():
+            return None
+
     # -- jobs ------------------------------------------------------------------------------------
 
     async def claim_jobs(

@@ -148,25 +148,24 @@ def listed(connection: apsw.Connection, asked: JobQuery) -> list[QueuedJob]:
 
 def queue(connection: apsw.Connection, now: int) -> Queue:
     """The queue at a moment."""
-    counts: dict[str, int] = {}
+    counts: dict[JobState, dict[str, int]] = {state: {} for state in JobState}
     due, due_since = 0, None
     next_by_kind: dict[str, int] = {}
-    running: list[str] = []
     for kind, state, number, overdue, earliest in query(connection, "count_jobs", now):
-        counts[state] = counts.get(state, 0) + number
+        counts[JobState(state)][kind] = number
         if state == JobState.WAITING:
             next_by_kind[kind] = earliest
             due += overdue
             due_since = min(due_since or earliest, earliest) if overdue else due_since
-        elif state == JobState.RUNNING:
-            running.append(kind)
     return Queue(
-        **{state.value: counts.get(state, 0) for state in JobState},
+        **{state.value: sum(numbers.values()) for state, numbers in counts.items()},
         due=due,
         due_since=times.show_optional(due_since),
         next_at=times.show_optional(min(next_by_kind.values(), default=None)),
         next_by_kind={kind: times.show(at) for kind, at in sorted(next_by_kind.items())},
-        running_kinds=tuple(sorted(running)),
+        running_kinds=tuple(sorted(counts[JobState.RUNNING])),
+        waiting_by_kind=counts[JobState.WAITING],
+        dead_by_kind=counts[JobState.DEAD],
         records={
             kind: Record(
                 *(done, failed),

@@ -1,6 +1,7 @@
 """The SQLite store: one file, one writer at a time, any number of readers."""
 
 import os
+import shutil
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -217,6 +218,12 @@ class SqliteStore:
     async def stats(self, tenant: str) -> JsonObject:
         """Counts and sizes."""
         return self._read(lambda connection: _stats(connection, tenant, self.path))
+
+    async def room(self) -> int | None:
+        """Bytes that the disk has left."""
+        self._require_open()
+        with translated("measure the disk"):
+            return shutil.disk_usage(os.path.dirname(self.path)).free
 
     # -- jobs ------------------------------------------------------------------------------------
 

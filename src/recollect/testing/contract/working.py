@@ -207,6 +207,10 @@ class WorkingContract(OnWorkbench):
         with pytest.raises(ClosedError):
             bench.run(bench.store.claim_jobs(["work"], 1, now=0, lease_us=1))
 
+    def test_a_store_says_how_much_room_it_has_if_it_can_tell(self, bench: Workbench) -> None:
+        room = bench.run(bench.store.room())
+        assert room is None or room > 0
+
     def test_a_sound_store_verifies_and_scrubs(self, bench: Workbench) -> None:
         stored = bench.remember("text", vector=[1, 0, 0])
         bench.erase(stored.id)
