@@ -8,7 +8,7 @@ from recollect.retrieval.features.units import Column
 from recollect.retrieval.question import Understood
 
 NAME = "meaning_around"
-WEIGHT = 0.7
+WEIGHT = 1.0
 NEIGHBOUR = 0.4  #: what a neighbour counts beside the message itself
 
 

@@ -8,7 +8,7 @@ from recollect.retrieval.features.units import Column, in_spreads
 from recollect.retrieval.question import Understood
 
 NAME = "words"
-WEIGHT = 0.2
+WEIGHT = 0.1
 WEIGHT_ALONE = 0.35  #: where there are no vectors, and words are all there is
 DAMPING = bm25.Damping(repeats=1.2, length=0.75)
 

@@ -12,7 +12,7 @@ from recollect.retrieval.features.units import Column, in_spreads
 from recollect.retrieval.question import Understood
 
 NAME = "words_around"
-WEIGHT = 0.6
+WEIGHT = 0.5
 WEIGHT_ALONE = 0.5  #: where there are no vectors, and words are all there is
 #: Lengths of windows differ less than those of texts, and say less.
 DAMPING = bm25.Damping(repeats=0.9, length=0.3)
