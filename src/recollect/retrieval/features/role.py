@@ -20,8 +20,10 @@ def value(found: Candidates, asked: Understood) -> Column | None:
     if asked.asks_assistant:
         return None
     roles = found.facets["role"]
-    people = [n for n in np.unique(roles).tolist() if found.names[n] in PEOPLE]
-    spoken_by_people = np.isin(roles, people)
-    if spoken_by_people.all():
+    others = [n for n in np.unique(roles).tolist() if found.names[n] not in PEOPLE]
+    if not others:
         return None
-    return np.where(spoken_by_people, np.float32(1), np.float32(FACTOR))
+    factor = np.ones(len(roles), dtype=np.float32)
+    for number in others:
+        factor[roles == number] = FACTOR
+    return factor
