@@ -25,6 +25,7 @@ from recollect.retrieval.features import (
     words,
     words_around,
 )
+from recollect.retrieval.features.units import in_grains
 from recollect.retrieval.question import Understood
 
 
@@ -55,17 +56,16 @@ class Ranked:
 def rank(found: Candidates, asked: Understood, limit: int) -> Ranked:
     """Candidates by score, for so many hits; of equals the one written last comes first."""
     shares: dict[str, NDArray[np.float32]] = {}
-    # Added up in the order in which a reader of the shares adds them up, so that nothing rounds.
     total = np.zeros(len(found.keys), dtype=np.float64)
     for feature in ADDING:
         share = feature.value(found, asked)
         if share is not None:
-            shares[feature.NAME] = share
+            shares[feature.NAME] = share = in_grains(share)
             total += share
     for feature in SCALING:
         factor = feature.value(found, asked)
         if factor is not None:
-            shares[feature.NAME] = change = ((factor - 1) * total).astype(np.float32)
+            shares[feature.NAME] = change = in_grains((factor - 1) * total)
             total += change
     lift = standing.lift(found, asked, total, limit)
     if lift is not None:

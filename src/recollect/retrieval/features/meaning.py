@@ -24,4 +24,4 @@ def above_average(cosines: Column, found: Candidates) -> Column:
     over = cosines
     if found.similarity_spread > FLAT:
         over = (cosines - np.float32(found.similarity_mean)) / np.float32(found.similarity_spread)
-    return np.maximum(np.nan_to_num(over, nan=0.0), np.float32(0))
+    return np.fmax(over, np.float32(0))  # of a number and NaN it takes the number

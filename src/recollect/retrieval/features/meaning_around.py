@@ -16,13 +16,13 @@ def value(found: Candidates, _asked: Understood) -> Column | None:
     """The average cosine of a message and its neighbours, measured as `meaning` is."""
     if found.similarity is None:
         return None
-    table = np.append(found.similarity, np.float32(np.nan))
-    known = ~np.isnan(table)
-    table[~known] = 0
-    own = known[:-1]
-    total, weight = table[:-1].copy(), own.astype(np.float32)
-    for beside in (found.before, found.after):
-        total += np.float32(NEIGHBOUR) * table[beside]
-        weight += np.float32(NEIGHBOUR) * known[beside]
-    mean = np.divide(total, weight, out=np.full_like(total, np.nan), where=weight > 0)
+    size = len(found.keys)
+    known = ~np.isnan(found.similarity)
+    # One more line for nobody; beside each cosine whether there is one.
+    table = np.zeros((size + 1, 2), dtype=np.float32)
+    table[:size, 0] = np.where(known, found.similarity, np.float32(0))
+    table[:size, 1] = known
+    sums = table[:size] + np.float32(NEIGHBOUR) * (table[found.before] + table[found.after])
+    mean = np.full(size, np.nan, dtype=np.float32)
+    np.divide(sums[:, 0], sums[:, 1], out=mean, where=sums[:, 1] > 0)
     return above_average(mean, found) * np.float32(WEIGHT)

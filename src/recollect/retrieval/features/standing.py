@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 
 from recollect.domain.records import Kind
 from recollect.ports.store import Candidates
-from recollect.retrieval.features.units import Column
+from recollect.retrieval.features.units import GRAIN, Column
 from recollect.retrieval.question import Understood
 
 NAME = "standing"
 #: Kinds whose memories are candidates for every question.
 KINDS = (Kind.INSTRUCTION.value, Kind.PREFERENCE.value)
 PART = 5  #: one of so many hits is kept for them
-LEAST = 0.1  #: the score they are lifted to where nothing else answers
 
 
 def lift(
@@ -34,7 +33,7 @@ def lift(
     best = lines[order[: limit // PART]]
     others = np.sort(np.delete(scores, best))[::-1][: limit - len(best)]
     others = others[others > 0]
-    enough = np.nextafter(np.float32(others[-1] if len(others) else LEAST), np.float32(np.inf))
+    enough = (others[-1] if len(others) else 0.0) + GRAIN
     lifted = np.zeros(len(scores), dtype=np.float32)
     lifted[best] = np.maximum(enough - scores[best], 0)
     return lifted

@@ -23,8 +23,10 @@ def value(found: Candidates, _asked: Understood) -> Column:
     counts, lengths, lines = _windows(found)
     # Who holds no word and stands beside nobody who does is no candidate: the counts are complete.
     # Of the lengths only those of candidates are known, and what all texts have on average.
-    mean_length = found.mean_length * float(lines.mean()) if len(lines) else 0.0
-    holding = np.count_nonzero(counts, axis=0).astype(np.float64)
+    held = counts > 0
+    matched = lines[held.any(axis=1)]
+    mean_length = found.mean_length * float(matched.mean()) if len(matched) else 0.0
+    holding = np.count_nonzero(held, axis=0).astype(np.float64)
     texts = bm25.Texts(counts, lengths, found.total, mean_length, holding)
     weight = WEIGHT_ALONE if found.similarity is None else WEIGHT
     return in_spreads(bm25.scores(texts, DAMPING), found.total) * np.float32(weight)
@@ -38,7 +40,8 @@ def _windows(found: Candidates) -> tuple[Column, Column, Column]:
     table[:size, :-2], table[:size, -2], table[:size, -1] = found.counts, found.lengths, 1
     window = table[:size].copy()
     for beside in (found.before, found.after):
-        chain = np.append(beside, np.int32(-1))
+        further = np.full(size + 1, -1, dtype=np.int32)
+        further[:size] = beside
         window += table[beside]
-        window += table[chain[beside]]
+        window += table[further[beside]]
     return window[:, :-2], window[:, -2], window[:, -1]
