@@ -114,6 +114,12 @@ def test_a_time_in_the_question_chooses_among_what_matches(
     assert found.dates
 
 
+def test_a_question_about_a_time_alone_is_answered_by_what_happened_then(diary: Memory) -> None:
+    assert texts(diary, "What happened last month?") == ["We painted the bathroom."]
+    assert texts(diary, "¿Qué hice el mes pasado?") == ["We painted the bathroom."]
+    assert texts(diary, "What happened in 2019?") == []
+
+
 def test_an_event_of_ones_own_is_the_edge_of_a_time(diary: Memory) -> None:
     before = diary.recall("What did we paint before we moved to Porto?")
     after = diary.recall("What did we paint after we moved to Porto?")

@@ -64,7 +64,8 @@ class Scan:
 @dataclass(frozen=True, slots=True)
 class Search:
     """What to look for: term numbers, and perhaps a vector in a space; the `breadth` nearest
-    vectors join the memories that hold any of the terms, and so do all of the kinds in `always`.
+    vectors join the memories that hold any of the terms, and so do all of the kinds in `always`,
+    and of those that happened in any of the times of `during` the `breadth` latest.
     """
 
     view: View
@@ -73,6 +74,7 @@ class Search:
     space: str | None = None
     breadth: int = 200
     always: tuple[str, ...] = ()
+    during: tuple[tuple[int, int], ...] = ()  #: each from its first moment on, before its last
     analyse: Callable[[str], bytes] | None = None  #: packed terms of a text, for earlier versions
 
 

@@ -113,6 +113,7 @@ class Recalling(Dating):
             space=inquiry.space,
             breadth=max(BREADTH_MIN, 2 * inquiry.limit),
             always=standing.KINDS,
+            during=_spans(inquiry.asked),
             analyse=self._analyser.packed,
         )
         found = await self._store.candidates(search)
@@ -197,6 +198,15 @@ class Recalling(Dating):
             else hit
             for hit in hits
         ]
+
+
+def _spans(asked: Understood) -> tuple[tuple[int, int], ...]:
+    """The times that a question is about; what happened then may answer it without its words."""
+    return tuple(
+        (period.begins, period.ends)
+        for period in asked.periods
+        if period.begins is not None and period.ends is not None
+    )
 
 
 def _roles(asked: Understood) -> Compare | None:

@@ -55,8 +55,9 @@ class Candidates:
     """Memories that may answer a search, in columns, with the raw values that ranking needs.
 
     They are those that hold a searched term, those whose vectors are nearest, those of the kinds
-    that a search always wants, and of messages those up to two before and after any of these in the
-    same session: a line of a conversation is understood by the lines around it.
+    that a search always wants and of the times it is about, and of messages those up to two before
+    and after any of these in the same session: a line of a conversation is understood by the lines
+    around it.
 
     The statistics (`total`, `mean_length`, `holding`, `similarity_mean`, `similarity_spread`) are
     those of the memories that the search's view allows, never of anything outside it.

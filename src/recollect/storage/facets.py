@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.domain import times
+from recollect.domain.queries import Search
 from recollect.domain.records import MemoryRecord
 from recollect.ports.store import FACETS
 
@@ -25,6 +26,16 @@ class Names:
             found = self._numbers[text] = len(self.texts)
             self.texts.append(text)
         return found
+
+
+def during(begins: NDArray[np.int64], shown: NDArray[np.bool_], search: Search) -> NDArray[np.intp]:
+    """The lines of what happened in the times of a search: the latest, if they are too many."""
+    inside = np.zeros(len(begins), dtype=bool)
+    for first, last in search.during:
+        inside |= (begins >= first) & (begins < last)
+    lines = np.flatnonzero(inside & shown)
+    latest = np.argsort(begins[lines], kind="stable")[-search.breadth :]
+    return lines[latest]
 
 
 def of_records(records: Sequence[MemoryRecord], names: Names) -> NDArray[np.void]:

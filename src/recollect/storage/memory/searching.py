@@ -33,9 +33,13 @@ def candidates(tables: Tables, search: Search) -> Candidates:
     before, after = _neighbours(present, len(past))
     wanted = np.array([record.kind in search.always for record in records.values()], dtype=bool)
     chosen = counts.any(axis=1) | _nearest(near, search.breadth) | wanted
+    names = facets.Names()
+    known_of = facets.of_records([*records.values()], names)
+    if search.during:
+        everything = np.ones(len(records), dtype=bool)
+        chosen[facets.during(known_of["begins"], everything, search)] = True
     picked = _widened(chosen, before, after)
     known = near[~np.isnan(near)]
-    names = facets.Names()
     lines = np.append(np.where(picked, np.cumsum(picked) - 1, NOBODY), NOBODY).astype(np.int32)
     return Candidates(
         total=len(texts),
@@ -47,7 +51,7 @@ def candidates(tables: Tables, search: Search) -> Candidates:
         similarity=None if search.vector is None else near[picked],
         similarity_mean=float(known.mean()) if len(known) else 0.0,
         similarity_spread=float(known.std()) if len(known) else 0.0,
-        facets=facets.of_records([*records.values()], names)[picked],
+        facets=known_of[picked],
         names=names.texts,
         before=lines[before[picked]],
         after=lines[after[picked]],

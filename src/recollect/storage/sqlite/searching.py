@@ -276,6 +276,9 @@ def _table(part: _Part, search: Search, holding: list[int], always: list[int]) -
     kinds = index.facets.columns["kind"][: index.size]
     for kind in always:
         chosen |= part.shown & (kinds == kind)
+    if search.during:
+        begins = index.facets.columns["begins"][: index.size]
+        chosen[facets.during(begins, part.shown, search)] = True
     picked = index.with_neighbours(chosen, part.shown)
     where = np.full(index.size + 1, NOBODY, dtype=np.int32)  # the last one is nobody's line
     where[picked] = np.arange(len(picked), dtype=np.int32)
@@ -358,6 +361,9 @@ def _with_past(
             table[line, column] = np.count_nonzero(terms == term)
     wanted = [record.kind in search.always for record in past.values()]
     keep = np.any(table > 0, axis=1) | np.array(wanted, dtype=bool)
+    if search.during:
+        begins = facets.of_records([*past.values()], names)["begins"]
+        keep[facets.during(begins, np.ones(len(past), dtype=bool), search)] = True
     kept = list(compress(past.values(), keep.tolist()))
     alone = np.full(len(kept), NOBODY, dtype=np.int32)
     keys = -np.fromiter(past, dtype=np.int64, count=len(past)) - 1

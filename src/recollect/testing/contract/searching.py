@@ -1,6 +1,7 @@
 """Searching: which candidates are found, and the raw values that ranking computes with."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
@@ -113,6 +114,17 @@ class SearchingContract(OnWorkbench):
         assert bench.found(found) == {"answer in verse": 0}
         assert found.counts.tolist() == [[0]]
         assert (found.total, found.holding) == (2, (0,))
+
+    def test_what_happened_in_a_time_joins_the_latest_first(self, bench: Workbench) -> None:
+        for day in (1, 2, 3, 4):
+            bench.remember(f"day {day}", occurred_at=datetime(2026, 1, day, tzinfo=UTC))
+        bench.remember("not Bob's", BOB, occurred_at=datetime(2026, 1, 2, tzinfo=UTC))
+        first, last = (times.to_micros(datetime(2026, 1, day, tzinfo=UTC)) for day in (2, 4))
+        search = Search(bench.view(), (bench.number("tea"),), during=((first, last),))
+        found = bench.run(bench.store.candidates(search))
+        assert set(bench.found(found)) == {"day 2", "day 3"}
+        latest = bench.run(bench.store.candidates(replace(search, breadth=1)))
+        assert set(bench.found(latest)) == {"day 3"}
 
     def test_vectors_of_another_space_are_not_compared(self, bench: Workbench) -> None:
         bench.remember("tea", vector=[1, 0, 0])
