@@ -23,7 +23,7 @@ from __future__ import annotations
 
 {imports}
 
-from recollect.client.asking import AgentFields, ClientFields, Chosen, Filter, Which
+from recollect.client.asking import AgentFields, ClientFields, Chosen, Filter, Packed, Which
 from recollect.client.async_handles import {async_handles}
 from recollect.client.async_memory import AsyncMemory
 from recollect.client.handles import {handles}

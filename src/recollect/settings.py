@@ -19,7 +19,7 @@ import Stemmer
 
 from recollect.domain import policy
 from recollect.domain.errors import MissingExtra, SettingsError
-from recollect.domain.limits import LIST_LIMIT_MAX, RECALL_LIMIT_MAX
+from recollect.domain.limits import CONTEXT_TOKENS_MAX, LIST_LIMIT_MAX, RECALL_LIMIT_MAX
 from recollect.domain.policy import Policies
 
 PREFIX = "RECOLLECT_"
@@ -95,6 +95,34 @@ class Settings:
     )
     list_limit: int = _setting(
         50, "memories that `recollect list` shows at a time", least=1, most=LIST_LIMIT_MAX
+    )
+    context_tokens: int = _setting(
+        10_000, "tokens that a context may have", least=1, most=CONTEXT_TOKENS_MAX
+    )
+    context_tokens_claude: int = _setting(
+        150_000, "the same for a model of the Claude family", least=1, most=CONTEXT_TOKENS_MAX
+    )
+    context_threshold: float = _setting(
+        0.75, "the part of these tokens from where on older messages are summarised"
+    )
+    context_recent: int = _setting(
+        8, "messages that are sent word for word, however long the conversation", least=0, most=1000
+    )
+    context_every: int = _setting(
+        20, "messages that a summary takes in at once, while there is room", least=1, most=1000
+    )
+    context_summary_tokens: int = _setting(500, "tokens of a summary", least=50, most=100_000)
+    context_reference_tokens: int = _setting(
+        1000, "tokens from which on a message is sent as a reference", least=1, most=1_000_000
+    )
+    context_limit: int = _setting(
+        5, "memories that a context recalls", least=0, most=RECALL_LIMIT_MAX
+    )
+    context_facts: int = _setting(
+        10, "facts that a context recalls", least=0, most=RECALL_LIMIT_MAX
+    )
+    context_floor: float = _setting(
+        0.5, "the part of the best hit's score below which a context recalls nothing"
     )
     log_level: Literal["debug", "info", "warning", "error"] = _setting(
         "warning", "the least grave messages that the `recollect` command logs"
@@ -232,6 +260,8 @@ def _checked(name: str, value: object, source: str) -> Any:
     kind, bounds = _FIELDS[name].type, _FIELDS[name].metadata
     if kind is int:
         return _number(name, value, source, bounds["least"], bounds["most"])
+    if kind is float:
+        return _part(name, value, source)
     if not isinstance(value, str) or not value.strip():
         raise _refused(name, value, source, "a text that is not empty")
     choices = get_args(kind) if get_origin(kind) is Literal else bounds.get("one_of")
@@ -246,6 +276,16 @@ def _number(name: str, value: object, source: str, least: int, most: int) -> int
         number = int(value)
     if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= most:
         raise _refused(name, value, source, f"a whole number from {least} to {most}")
+    return number
+
+
+def _part(name: str, value: object, source: str) -> float:
+    try:
+        number = float(value) if isinstance(value, str | int | float) else -1.0
+    except ValueError:
+        number = -1.0
+    if isinstance(value, bool) or not 0 <= number <= 1:
+        raise _refused(name, value, source, "a number from 0 to 1")
     return number
 
 

@@ -20,6 +20,7 @@ from recollect.ports.chat import Chat
 from recollect.ports.embedder import Embedder
 from recollect.ports.prices import Prices
 from recollect.ports.store import Progress, Store
+from recollect.ports.tokens import TokenCount, Tokenizer
 from recollect.ports.world import Clock, Entropy
 from recollect.retrieval.analyser import Analyser
 from recollect.storage.sqlite.checking import check_file
@@ -44,6 +45,21 @@ class SystemEntropy:
     def bytes(self, count: int) -> bytes:
         """That many random bytes."""
         return os.urandom(count)
+
+
+class SystemTokenizer:
+    """The tokenizers that are installed, loaded with the first count."""
+
+    def __init__(self) -> None:
+        self._counter: Tokenizer | None = None
+
+    def count(self, text: str, model: str) -> TokenCount:
+        """The tokens of a text for a model."""
+        if self._counter is None:
+            from recollect.models.tokens.counting import TokenCounter
+
+            self._counter = TokenCounter()
+        return self._counter.count(text, model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +105,7 @@ def open_engine(
         clock=clock or SystemClock(),
         entropy=entropy or SystemEntropy(),
         analyser=Analyser(conduct.language),
+        tokenizer=SystemTokenizer(),
         embedder=embedder,
         memory_model=memory_model,
         reasoning_model=reasoning_model,

@@ -88,6 +88,7 @@ def test_wrong_usage_is_one_line_and_exit_code_2(
 
 READING = [
     ("recall", "x"),
+    ("context", "x"),
     ("list",),
     ("show", "abcd"),
     ("history", "abcd"),

@@ -138,6 +138,8 @@ def test_a_settings_file_that_is_not_text_is_named() -> None:
         ("recall_limit", 0, "a whole number from 1 to 1000"),
         ("recall_limit", "ten", "a whole number from 1 to 1000"),
         ("log_format", "xml", "one of text, json"),
+        ("context_threshold", 1.5, "a number from 0 to 1"),
+        ("context_floor", "half", "a number from 0 to 1"),
         ("url", " ", "a text that is not empty"),
     ],
 )

@@ -15,6 +15,7 @@ from recollect.cli.bench import bench
 from recollect.cli.completing import completion
 from recollect.cli.doctoring import doctor
 from recollect.cli.keeping import backup, export, import_, stats, verify
+from recollect.cli.packing import context
 from recollect.cli.reading import history_, list_, profile, recall, show, why_not
 from recollect.cli.routing import route
 from recollect.cli.tables import RED, clean, paint_if
@@ -28,7 +29,7 @@ __all__ = ["commands", "main"]
 #: The commands in the order of the help, under their headings.
 SECTIONS = {
     "Remember": (remember, correct, reinforce, restore, undo, forget),
-    "Look": (recall, why_not, list_, show, history_, profile),
+    "Look": (recall, why_not, context, list_, show, history_, profile),
     "Keep": (export, import_, backup, verify, doctor, stats),
     "Later": (maintain, worker, jobs),
     "Models": (route,),

@@ -3,14 +3,20 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
+from recollect.domain.context import Context
 from recollect.domain.drafts import Moment
 from recollect.domain.errors import ValidationError, shown
 from recollect.domain.ids import MEMORY, require
-from recollect.domain.requests import NewMemory, Selection
+from recollect.domain.requests import NewMemory, Packing, Selection
+from recollect.domain.scopes import check_characters
 
 #: A memory's id, or anything that has one: a record, a hit, what `remember` returned.
 Which = Any
 Filter = Mapping[Any, Any]
+
+
+#: Parts of a scope that a handle can be asked for.
+PARTS = ("user", "agent", "session", "app", "shared", "only_session")
 
 
 class Chosen(TypedDict, total=False):
@@ -45,6 +51,50 @@ class AgentFields(TypedDict, total=False):
     description: str | None
     context: Mapping[str, Any]
     tools: Sequence[str]
+
+
+class Packed(TypedDict, total=False):
+    """What else may be said of a context."""
+
+    model: str | None  #: for which tokens are counted, which also says how many there may be
+    documents: Mapping[str, str] | None  #: texts to work with, by name
+    limit: int | None  #: memories to recall, beside facts
+    vector: Sequence[float] | None  #: of the question
+
+
+def packing(
+    question: str | None,
+    tokens_max: int | None,
+    system: str | None,
+    after: Context | None,
+    further: Packed,
+) -> Packing:
+    """What is asked of a context, checked as far as it can be from here."""
+    for field, said in (("question", question), ("system", system)):
+        if said is not None:
+            if not isinstance(said, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise ValidationError(f"{field} must be a text, not {shown(said)}", field=field)
+            check_characters(said, field=field)
+    if after is not None and not isinstance(after, Context):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValidationError(f"after must be a Context, not {shown(after)}", field="after")
+    given: dict[str, Any] = {name: value for name, value in further.items() if value is not None}
+    documents = given.get("documents", {})
+    if not isinstance(documents, Mapping) or not all(
+        isinstance(part, str)
+        for pair in documents.items()  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+        for part in pair  # pyright: ignore[reportUnknownVariableType]
+    ):
+        raise ValidationError("documents must be texts by their names", field="documents")
+    return Packing(question, tokens_max, system=system, after=after, **given)
+
+
+def check_parts(parts: Mapping[str, Any]) -> None:
+    """Refuse what is no part of a scope that a handle can be asked for."""
+    for name in parts:
+        if name not in PARTS:
+            raise ValidationError(
+                f"unknown part of a scope: {name!r}; known: {', '.join(PARTS)}", field=name
+            )
 
 
 def memory_id(which: Which) -> str:
@@ -86,3 +136,14 @@ def selection(chosen: Chosen) -> Selection:
     status = chosen.get("status")
     statuses = [status] if isinstance(status, str) else status
     return Selection(joined, statuses, chosen.get("as_of"), chosen.get("known_at"))
+
+
+def silent(doing: str, done: int, total: int | None) -> None:
+    """Progress that nobody wants to see."""
+
+
+def descending(order: str) -> bool:
+    """Whether an order is the falling one."""
+    if order not in ("asc", "desc"):
+        raise ValidationError(f"order must be asc or desc, not {shown(order)}", field="order")
+    return order == "desc"

@@ -11,13 +11,16 @@ from typing import Any, Self, Unpack
 from recollect.client.asking import (
     AgentFields,
     ClientFields,
+    Packed,
     Which,
     draft,
     listed,
     memory_id,
+    packing,
 )
 from recollect.client.files import read_document
 from recollect.domain.clients import AgentRecord, ModelClient
+from recollect.domain.context import Context
 from recollect.domain.costs import Budget
 from recollect.domain.drafts import MessageFields, Moment, message_fields
 from recollect.domain.errors import NotFound
@@ -112,6 +115,24 @@ class AsyncConversation:
         await self.open()
         scope = self._scope.narrowed(only_session=True)
         return await self._backend.recall(scope, Question(question, limit))
+
+    async def context(
+        self,
+        question: str | None = None,
+        *,
+        tokens_max: int | None = None,
+        system: str | None = None,
+        after: Context | None = None,
+        **further: Unpack[Packed],
+    ) -> Context:
+        """All that the next model call is sent: the conversation with what its last message, or
+        the question, recalls. See `Memory.context`.
+
+        >>> chat.context(system="You are a cook.").to_openai()
+        """
+        asked = packing(question, tokens_max, system, after, further)
+        await self.open()
+        return await self._backend.context(self._scope, asked)
 
 
 class AsyncGrouping:

@@ -10,7 +10,8 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, Unpack
 
-from recollect.client.asking import Chosen, Filter, Which, draft, listed, memory_id, selection
+from recollect.client import asking
+from recollect.client.asking import Chosen, Filter, Packed, Which, listed, memory_id, selection
 from recollect.client.async_handles import (
     AsyncAgents,
     AsyncBudgets,
@@ -22,9 +23,9 @@ from recollect.client.async_handles import (
 )
 from recollect.client.files import checked_path, read_lines, write_lines
 from recollect.client.opening import open_backend
+from recollect.domain.context import Context
 from recollect.domain.costs import Cost
 from recollect.domain.drafts import Fields, Moment, NewFields
-from recollect.domain.errors import ValidationError, shown
 from recollect.domain.health import Health
 from recollect.domain.jobs import Maintenance, QueuedJob
 from recollect.domain.limits import BATCH_ITEMS_MAX, share
@@ -98,12 +99,7 @@ class AsyncMemory:
 
         >>> ana = memory.scope(user="ana")
         """
-        allowed = ("user", "agent", "session", "app", "shared", "only_session")
-        for name in parts:
-            if name not in allowed:
-                raise ValidationError(
-                    f"unknown part of a scope: {name!r}; known: {', '.join(allowed)}", field=name
-                )
+        asking.check_parts(parts)
         return AsyncMemory(self._backend, self._scope.narrowed(**parts))
 
     def space(self, name: str) -> AsyncMemory:
@@ -150,7 +146,7 @@ class AsyncMemory:
         >>> ana.remember_many(["I like tea.", {"text": "I avoid peanuts.", "kind": "preference"}])
         """
         because = Because(actor, reason)
-        drafts = [draft(item) for item in listed(items, "items")]
+        drafts = [asking.draft(item) for item in listed(items, "items")]
         return await self._backend.remember_many(self._scope, drafts, because, atomic=atomic)
 
     async def update(
@@ -280,7 +276,7 @@ class AsyncMemory:
 
         >>> ana.list(kind="fact", limit=20)
         """
-        listing = Listing(limit, sort, _descending(order), cursor, selection(chosen))
+        listing = Listing(limit, sort, asking.descending(order), cursor, selection(chosen))
         return await self._backend.list(self._scope, listing)
 
     async def count(self, **chosen: Unpack[Chosen]) -> int:
@@ -325,6 +321,25 @@ class AsyncMemory:
             text = question.question if isinstance(question, Recall) else question
             asked = Question(text, limit, replace(selection(chosen), now=now), vector)
         return await self._backend.why_not(self._scope, asked, memory_id(id))
+
+    async def context(
+        self,
+        question: str | None = None,
+        *,
+        tokens_max: int | None = None,
+        session: str | None = None,
+        system: str | None = None,
+        after: Context | None = None,
+        **further: Unpack[Packed],
+    ) -> Context:
+        """What a model call is sent, in `tokens_max`: the conversation and what it recalls.
+        With `after`, the context before, only new things are added. Also `model`, `documents`, ….
+
+        >>> ana.context("plan a dinner", tokens_max=800).to_openai()
+        """
+        scope = self._scope if session is None else self._scope.narrowed(session=session)
+        asked = asking.packing(question, tokens_max, system, after, further)
+        return await self._backend.context(scope, asked)
 
     async def history(self, id: Which) -> Sequence[Change]:
         """Everything that happened to a memory, oldest first, with the states before and after."""
@@ -373,8 +388,9 @@ class AsyncMemory:
 
         `limit`, `sort` and `order` are those of `list`.
         """
+        falling = asking.descending(order)
         return await self._backend.children(
-            self._scope, memory_id(id), limit=limit, sort=sort, descending=_descending(order)
+            self._scope, memory_id(id), limit=limit, sort=sort, descending=falling
         )
 
     async def tree(self, id: Which, *, depth: int = 3) -> Tree:
@@ -450,7 +466,7 @@ class AsyncMemory:
         """
         scope = self._scope if user is None else self._scope.narrowed(user=user)
         lines = self._backend.export(scope, everything=everything)
-        return await write_lines(path, lines, progress or _silent)
+        return await write_lines(path, lines, progress or asking.silent)
 
     async def import_(
         self, path: str, *, user: str | None = None, progress: Progress | None = None
@@ -469,18 +485,18 @@ class AsyncMemory:
             for name, count in answer.items():
                 told[name] = told.get(name, 0) + count
             read += len(lines)
-            (progress or _silent)("importing lines", read, None)
+            (progress or asking.silent)("importing lines", read, None)
         return told
 
     async def backup(self, path: str, *, progress: Progress | None = None) -> None:
         """Write a consistent copy of the store, and its checksum beside it."""
-        await self._backend.backup(str(checked_path(path)), progress or _silent)
+        await self._backend.backup(str(checked_path(path)), progress or asking.silent)
 
     async def verify(
         self, *, repair: bool = False, progress: Progress | None = None
     ) -> Verification:
         """Read everything and compare it with its digests; `repair` rebuilds the index first."""
-        return await self._backend.verify(progress or _silent, repair=repair)
+        return await self._backend.verify(progress or asking.silent, repair=repair)
 
     async def catch_up(self, *, limit: int = 100) -> int:
         """Give vectors to memories stored while the embedder did not answer; how many it were."""
@@ -493,7 +509,7 @@ class AsyncMemory:
 
         >>> memory.maintain().done
         """
-        return await self._backend.maintain(progress or _silent)
+        return await self._backend.maintain(progress or asking.silent)
 
     async def jobs(
         self,
@@ -582,13 +598,3 @@ class AsyncMemory:
     async def stats(self) -> JsonObject:
         """Counts and sizes of the store."""
         return await self._backend.stats(self._scope)
-
-
-def _silent(doing: str, done: int, total: int | None) -> None:
-    """Progress that nobody wants to see."""
-
-
-def _descending(order: str) -> bool:
-    if order not in ("asc", "desc"):
-        raise ValidationError(f"order must be asc or desc, not {shown(order)}", field="order")
-    return order == "desc"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, Unpack
 
-from recollect.client.asking import AgentFields, ClientFields, Which
+from recollect.client.asking import AgentFields, ClientFields, Packed, Which
 from recollect.client.async_handles import (
     AsyncAgents,
     AsyncBudgets,
@@ -20,6 +20,7 @@ from recollect.client.async_handles import (
 )
 from recollect.client.runner import Runner
 from recollect.domain.clients import AgentRecord, ModelClient
+from recollect.domain.context import Context
 from recollect.domain.costs import Budget
 from recollect.domain.drafts import MessageFields
 from recollect.domain.recall import Recall
@@ -81,6 +82,26 @@ class Conversation:
     def recall(self, question: str, *, limit: int = 10) -> Recall:
         """Search the memories of this conversation alone."""
         return self._runner.run(self._inner.recall(question, limit=limit))
+
+    def context(
+        self,
+        question: str | None = None,
+        *,
+        tokens_max: int | None = None,
+        system: str | None = None,
+        after: Context | None = None,
+        **further: Unpack[Packed],
+    ) -> Context:
+        """All that the next model call is sent: the conversation with what its last message, or
+        the question, recalls. See `Memory.context`.
+
+        >>> chat.context(system="You are a cook.").to_openai()
+        """
+        return self._runner.run(
+            self._inner.context(
+                question, tokens_max=tokens_max, system=system, after=after, **further
+            )
+        )
 
 
 class Grouping:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self, Unpack
 
-from recollect.client.asking import Chosen, Filter, Which
+from recollect.client.asking import Chosen, Filter, Packed, Which
 from recollect.client.async_memory import AsyncMemory
 from recollect.client.handles import (
     Agents,
@@ -21,6 +21,7 @@ from recollect.client.handles import (
 )
 from recollect.client.opening import open_backend
 from recollect.client.runner import Inline, LoopThread, Runner
+from recollect.domain.context import Context
 from recollect.domain.costs import Cost
 from recollect.domain.drafts import Fields, Moment, NewFields
 from recollect.domain.health import Health
@@ -296,6 +297,32 @@ class Memory:
         """
         return self._runner.run(
             self._inner.why_not(question, id, limit=limit, now=now, vector=vector, **chosen)
+        )
+
+    def context(
+        self,
+        question: str | None = None,
+        *,
+        tokens_max: int | None = None,
+        session: str | None = None,
+        system: str | None = None,
+        after: Context | None = None,
+        **further: Unpack[Packed],
+    ) -> Context:
+        """What a model call is sent, in `tokens_max`: the conversation and what it recalls.
+        With `after`, the context before, only new things are added. Also `model`, `documents`, ….
+
+        >>> ana.context("plan a dinner", tokens_max=800).to_openai()
+        """
+        return self._runner.run(
+            self._inner.context(
+                question,
+                tokens_max=tokens_max,
+                session=session,
+                system=system,
+                after=after,
+                **further,
+            )
         )
 
     def history(self, id: Which) -> Sequence[Change]:

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 from recollect.client.files import checked_path
 from recollect.client.runner import LoopThread, off_loop
 from recollect.domain.conduct import Conduct
+from recollect.domain.context import Rules
 from recollect.domain.errors import ValidationError, shown
 from recollect.domain.policy import RULES, TABLES
 from recollect.domain.scopes import Scope
 
 if TYPE_CHECKING:
     from recollect.ports.backend import Backend
+    from recollect.settings import Settings
 
 #: Options that are settings too: those that say how the engine behaves, and some more.
-CONDUCT = tuple(field.name for field in fields(Conduct))
+CONDUCT = tuple(field.name for field in fields(Conduct) if field.name != "context")
 SAID = ("durability", "user", "app", "embedder_url", "embedder_key_env", *CONDUCT)
 
 
@@ -52,7 +54,9 @@ def open_backend(url: object, *, threaded: bool, **options: Any) -> "tuple[Backe
         settings.url,
         around=off_loop if threaded else None,
         durability=settings.durability,
-        conduct=Conduct(**{name: getattr(settings, name) for name in CONDUCT}),
+        conduct=Conduct(
+            **{name: getattr(settings, name) for name in CONDUCT}, context=_rules(settings)
+        ),
         models=models,
         **options,
     )
@@ -72,3 +76,20 @@ def checked_policy(policy: object) -> dict[str, Any]:
                 f"unknown word of a policy {shown(name)}; known: {', '.join(known)}", field="policy"
             )
     return dict(policy)
+
+
+def _rules(settings: "Settings") -> Rules:
+    """How contexts are made."""
+    return Rules(
+        model=settings.reasoning_model,
+        tokens=settings.context_tokens,
+        tokens_claude=settings.context_tokens_claude,
+        threshold=settings.context_threshold,
+        recent=settings.context_recent,
+        every=settings.context_every,
+        summary_tokens=settings.context_summary_tokens,
+        reference_tokens=settings.context_reference_tokens,
+        limit=settings.context_limit,
+        facts=settings.context_facts,
+        floor=settings.context_floor,
+    )

@@ -1,8 +1,9 @@
-"""How texts are read, what the engine does by itself, how memories live: the settings' say."""
+"""What the settings say of what the engine does: reading texts, memories' lives, contexts."""
 
 from dataclasses import dataclass, field
 from typing import Literal
 
+from recollect.domain.context import Rules
 from recollect.domain.policy import Policies
 
 Duplicates = Literal["strengthen", "keep"]
@@ -11,7 +12,7 @@ Contradictions = Literal["supersede", "review", "keep"]
 
 @dataclass(frozen=True, slots=True)
 class Conduct:
-    """How the engine deals with what is written, and how memories live."""
+    """What the settings say about the engine's own doings."""
 
     language: str = "english"
     duplicates: Duplicates = "strengthen"
@@ -20,6 +21,7 @@ class Conduct:
     memory_model_first: Literal["off", "on"] = "off"
     background: Literal["on", "off"] = "off"  #: whether jobs run beside it
     policies: Policies = field(default_factory=Policies)
+    context: Rules = field(default_factory=Rules)
 
 
 #: What is done unless somebody says otherwise.

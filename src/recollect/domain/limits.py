@@ -18,6 +18,7 @@ FILTER_VALUES_MAX = 1000  #: values that the lists of a filter may name
 LINK_DEPTH_MAX = 5  #: steps from a memory to a related one
 TREE_DEPTH_MAX = 32  #: levels of children under one memory
 QUESTION_CHARS_MAX = 10_000  #: characters of a question
+CONTEXT_TOKENS_MAX = 10_000_000  #: tokens that a context may be given
 DIMENSIONS_MAX = 8192  #: numbers of one vector
 JSON_DEPTH_MAX = 32  #: nested levels of metadata or profile data
 YEAR_MIN = 1  #: first year of an event time

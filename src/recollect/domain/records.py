@@ -28,6 +28,7 @@ class Kind(StrEnum):
     DECISION = "decision"
     FILE_CHANGE = "file_change"
     CONSOLIDATED = "consolidated"
+    SUMMARY = "summary"
 
 
 class Tier(StrEnum):

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from recollect.domain.context import Context
 from recollect.domain.drafts import Moment
 
 
@@ -45,6 +46,20 @@ class Question:
     limit: int = 10
     selection: Selection = field(default_factory=Selection)
     vector: Sequence[float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """What is asked of a context. None means whatever the rules or the session say."""
+
+    question: str | None = None
+    tokens_max: int | None = None
+    model: str | None = None
+    system: str | None = None
+    documents: Mapping[str, str] = field(default_factory=dict[str, str])
+    limit: int | None = None
+    vector: Sequence[float] | None = None
+    after: Context | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ from recollect.ports.chat import Chat, Connect
 from recollect.ports.embedder import Embedded, Embedder, Metered, Purpose
 from recollect.ports.prices import Prices
 from recollect.ports.store import Store
+from recollect.ports.tokens import Tokenizer
 from recollect.ports.world import Clock, Entropy
 from recollect.retrieval.analyser import Analyser
 
@@ -74,6 +75,7 @@ class Ports:
     owned: tuple[Closable, ...] = ()  #: what is closed with the engine
     #: The embedder was not asked for: vectors that callers bring along are not of its space.
     automatic: bool = False
+    tokenizer: Tokenizer | None = None  #: for contexts, which cannot be made without one
     conduct: Conduct = USUAL
 
 
@@ -96,6 +98,8 @@ class Core:
         self._automatic = ports.automatic
         self._conduct = ports.conduct
         self._claims = Claims(ports.conduct.language)
+        self._tokenizer = ports.tokenizer
+        self._rules = ports.conduct.context
         self._last_id = 0
         self._numbering = threading.Lock()
         self._touched: dict[str, int] = {}
@@ -119,9 +123,9 @@ class Core:
 
     def _stamp(self, action: str, because: Because) -> Stamp:
         """Who, what, when and why, for one change."""
-        for field, said in (("actor", because.actor), ("reason", because.reason)):
+        for name, said in (("actor", because.actor), ("reason", because.reason)):
             if said is not None:
-                check_name(said, field=field)
+                check_name(said, field=name)
         return Stamp(
             event=self._new_id(ids.EVENT),
             at=self._clock.now(),

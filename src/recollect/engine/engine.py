@@ -1,20 +1,17 @@
 """The engine: all use-cases over one set of ports."""
 
+from recollect.engine.assembling import Assembling
 from recollect.engine.carrying import Carrying
 from recollect.engine.chats import close_all
-from recollect.engine.conversing import Conversing
 from recollect.engine.explaining import Explaining
 from recollect.engine.forgetting import Erasing
-from recollect.engine.itemising import Itemising
 from recollect.engine.living import Living
 from recollect.engine.modelling import Modelling
 from recollect.engine.relating import Relating
 from recollect.engine.revising import Revising
 
 
-class Engine(
-    Modelling, Itemising, Explaining, Relating, Conversing, Revising, Living, Erasing, Carrying
-):
+class Engine(Assembling, Modelling, Explaining, Relating, Revising, Living, Erasing, Carrying):
     """Implements `ports.backend.Backend` on a store."""
 
     async def close(self) -> None:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 from recollect.domain.clients import AgentRecord, ModelClient
+from recollect.domain.context import Context
 from recollect.domain.costs import Budget, Cost
 from recollect.domain.drafts import Moment
 from recollect.domain.health import ErrorEvent, Health
@@ -33,6 +34,7 @@ from recollect.domain.requests import (
     Forgetting,
     Listing,
     NewMemory,
+    Packing,
     Question,
     Selection,
 )
@@ -84,6 +86,10 @@ class Backend(Protocol):
 
     async def why_not(self, scope: Scope, question: Question, id: str) -> WhyNot:
         """What keeps a memory from being a hit."""
+        ...
+
+    async def context(self, scope: Scope, asked: Packing) -> Context:
+        """All that one model call is sent, within a budget of tokens."""
         ...
 
     async def update(

@@ -1,0 +1,1 @@
+"""Contexts: what one model call is sent, counted in tokens. Pure functions; the engine reads."""
