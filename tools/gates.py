@@ -38,6 +38,12 @@ HIDDEN_IMPORTS: dict[str, str] = {
     "cli/bench.py": "help and completion answer before what measures is loaded",
 }
 
+#: Files that may be longer, each with its reason.
+LONG_FILES: dict[str, int] = {
+    # Every method of a memory with its documentation, which a reader wants on one page.
+    "client/async_memory.py": 900,
+}
+
 #: Functions that may take more parameters, as `file:name`, each with its reason.
 WIDE_SIGNATURES: dict[str, str] = {}
 
@@ -52,8 +58,9 @@ Finding = tuple[Path, int, str]
 def sizes(path: Path, name: str, tree: ast.Module) -> Iterator[Finding]:
     """Files, functions and signatures that are too long."""
     lines = len(path.read_text(encoding="utf-8").splitlines())
-    if lines > FILE_LINES_MAX:
-        yield path, 1, f"{lines} lines, over {FILE_LINES_MAX}"
+    most = LONG_FILES.get(name, FILE_LINES_MAX)
+    if lines > most:
+        yield path, 1, f"{lines} lines, over {most}"
     for node in ast.walk(tree):
         if not isinstance(node, Function):
             continue
