@@ -8,6 +8,7 @@ end when nothing is due for a while, and the next call that is made after that b
 
 import asyncio
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Coroutine
@@ -112,9 +113,12 @@ class InThread:
         self._changing = threading.Condition()
         self._asked = self._stopped = self._planted = False
         self._thread: threading.Thread | None = None
+        self._process = os.getpid()
 
     def begin(self) -> None:
         """Start the thread unless it runs."""
+        if os.getpid() != self._process:  # threads, and perhaps their locks, are lost in a fork
+            return
         with self._changing:
             self._asked = True
             self._changing.notify()
@@ -126,6 +130,8 @@ class InThread:
 
     async def stop(self, *, inline: bool) -> None:
         """Wait for the end of the job that runs; beside a loop, without holding that up."""
+        if os.getpid() != self._process:
+            return
         with self._changing:
             self._stopped = True
             self._changing.notify()
