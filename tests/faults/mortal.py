@@ -130,9 +130,11 @@ class Labourer(Keeper):
     }
 
 
-def labourer(store: Any, clock: FrozenClock, seed: int) -> Labourer:
+def labourer(
+    store: Any, clock: FrozenClock, seed: int, kind: type[Labourer] = Labourer
+) -> Labourer:
     """A worker of its own: its ids and its chance are not those of others."""
-    return Labourer(Ports(store, clock, SeededEntropy(seed), Analyser()))
+    return kind(Ports(store, clock, SeededEntropy(seed), Analyser()))
 
 
 def queued(clock: FrozenClock, count: int) -> list[Operation]:
