@@ -35,6 +35,7 @@ HIDDEN_IMPORTS: dict[str, str] = {
     "wiring.py": "the composition root loads only the adapters that are asked for",
     "client/opening.py": "opening an embedded memory is what loads the engine",
     "cli/asking.py": "help and completion answer before the engine is loaded",
+    "cli/costs.py": "what draws is loaded only to draw",
     "cli/bench.py": "help and completion answer before what measures is loaded",
 }
 

@@ -13,8 +13,10 @@ from recollect._version import __version__
 from recollect.cli.asking import Asked, common
 from recollect.cli.bench import bench
 from recollect.cli.completing import completion
+from recollect.cli.costs import budgets, cost
 from recollect.cli.doctoring import doctor
 from recollect.cli.keeping import backup, export, import_, stats, verify
+from recollect.cli.modelling import agents, models
 from recollect.cli.packing import context
 from recollect.cli.reading import history_, list_, profile, recall, show, why_not
 from recollect.cli.routing import route
@@ -32,7 +34,7 @@ SECTIONS = {
     "Look": (recall, why_not, context, list_, show, history_, profile),
     "Keep": (export, import_, backup, verify, doctor, stats),
     "Later": (maintain, worker, jobs),
-    "Models": (route,),
+    "Models": (models, agents, cost, budgets, route),
     "Measure": (bench,),
     "Shell": (completion,),
 }

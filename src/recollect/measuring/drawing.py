@@ -38,8 +38,8 @@ def _panel(one: JsonObject, top: float) -> Iterator[str]:
     """One set: every metric on the left, R@10 of every category on the right."""
     lanes: Mapping[str, JsonObject] = one["lanes"]
     about = f"{one['counted']:,} questions about {one['turns']:,} turns, in %"
-    yield _text(MARGIN, top + 38, one["name"], 18, INK, ' font-weight="600"')
-    yield _text(MARGIN + 11 * len(one["name"]) + 16, top + 38, about, 12)
+    yield words_at(MARGIN, top + 38, one["name"], 18, INK, ' font-weight="600"')
+    yield words_at(MARGIN + 11 * len(one["name"]) + 16, top + 38, about, 12)
     yield from _legend(lanes, top + 38)
     overall: Bars = [
         (metric, [(lane, found["overall"].get(metric, 0.0)) for lane, found in lanes.items()])
@@ -57,7 +57,7 @@ def _panel(one: JsonObject, top: float) -> Iterator[str]:
     left = room * 0.55
     yield from _chart(overall, MARGIN, top + TITLE, left)
     by = f"{CATEGORY_METRIC} by category"
-    yield _text(MARGIN + left + PANEL_GAP, top + TITLE - 14, by, 12)
+    yield words_at(MARGIN + left + PANEL_GAP, top + TITLE - 14, by, 12)
     yield from _chart(inside, MARGIN + left + PANEL_GAP, top + TITLE, room - left)
 
 
@@ -66,7 +66,7 @@ def _legend(lanes: Mapping[str, JsonObject], y: float) -> Iterator[str]:
     for lane in reversed(list(lanes)):
         x -= CHARACTER * len(lane) + 34
         yield f'<rect x="{x:g}" y="{y - 10:g}" width="11" height="11" fill="{COLOURS[lane]}"/>'
-        yield _text(x + 16, y, lane, 12)
+        yield words_at(x + 16, y, lane, 12)
 
 
 def _chart(bars: Bars, x: float, y: float, width: float) -> Iterator[str]:
@@ -75,7 +75,7 @@ def _chart(bars: Bars, x: float, y: float, width: float) -> Iterator[str]:
     for percent in (0, 25, 50, 75, 100):
         height = floor - CHART_HEIGHT * percent / 100
         yield f'<path d="M{x:g} {height:g}h{width:g}" stroke="{GRID}"/>'
-        yield _text(x - 6, height + 4, f"{percent}", 10, QUIET, ' text-anchor="end"')
+        yield words_at(x - 6, height + 4, f"{percent}", 10, QUIET, ' text-anchor="end"')
     group = width / max(len(bars), 1)
     for number, (label, shares) in enumerate(bars):
         yield from _group(shares, x + number * group, floor, group)
@@ -83,7 +83,7 @@ def _chart(bars: Bars, x: float, y: float, width: float) -> Iterator[str]:
         shown = label if len(label) <= 16 else label[:15] + "…"
         turned = f' text-anchor="end" transform="rotate(-28 {middle:g} {floor + 16:g})"'
         yield f"<g><title>{escape(label)}</title>"
-        yield _text(middle, floor + 16, shown, 10, INK, turned) + "</g>"
+        yield words_at(middle, floor + 16, shown, 10, INK, turned) + "</g>"
 
 
 def _group(
@@ -98,10 +98,12 @@ def _group(
             f'fill="{COLOURS[lane]}"><title>{escape(lane)}: {100 * share:.1f}</title></rect>'
         )
         middle = ' text-anchor="middle"'
-        yield _text(x + each / 2, floor - height - 3, f"{100 * share:.0f}", 8.5, QUIET, middle)
+        yield words_at(x + each / 2, floor - height - 3, f"{100 * share:.0f}", 8.5, QUIET, middle)
 
 
-def _text(x: float, y: float, words: str, size: float, colour: str = QUIET, more: str = "") -> str:
+def words_at(
+    x: float, y: float, words: str, size: float, colour: str = QUIET, more: str = ""
+) -> str:
     """One line of writing."""
     where = f'x="{x:.6g}" y="{y:.6g}" font-size="{size:g}" fill="{colour}"{more}'
     return f"<text {where}>{escape(words)}</text>"
