@@ -22,6 +22,7 @@ from recollect.models.embedding import minilm
 from recollect.models.embedding.callable import CallableEmbedder
 from recollect.models.embedding.minilm import MiniLM
 from recollect.testing import open_memory
+from training import base
 
 Vectors = NDArray[np.float32]
 
@@ -120,16 +121,20 @@ def test_no_text_gives_no_vector() -> None:
 
 
 def test_the_space_names_model_revision_and_dimension() -> None:
-    assert MiniLM().space == "all-minilm-l6-v2-int8-1-384"
+    assert MiniLM().space == "recollect-minilm-int8-1-384"
 
 
 def test_the_files_are_those_that_the_tool_wrote_and_carry_their_licence() -> None:
     card = json.loads((minilm.FOLDER / "model.json").read_text(encoding="utf-8"))
     model = (minilm.FOLDER / "model.onnx").read_bytes()
     assert hashlib.sha256(model).hexdigest() == card["model_sha256"]
-    assert card["weights_sha256"].startswith("53aa51172d142c89")
+    assert card["base_sha256"] == base.DIGESTS[base.WEIGHTS]
+    vocabulary = (minilm.FOLDER / "vocab.txt").read_bytes()
+    assert hashlib.sha256(vocabulary).hexdigest() == base.DIGESTS[base.VOCABULARY]
     assert "Apache License" in (minilm.FOLDER / "LICENSE").read_text(encoding="utf-8")
-    assert "all-MiniLM-L6-v2" in (minilm.FOLDER / "NOTICE").read_text(encoding="utf-8")
+    notice = (minilm.FOLDER / "NOTICE").read_text(encoding="utf-8")
+    for named in ("all-MiniLM-L6-v2", "CC BY 4.0", "CC BY-SA 4.0", "CDLA-Sharing-1.0"):
+        assert named in notice
     assert len(model) < 24_000_000
 
 

@@ -1,7 +1,7 @@
 """MiniLM: the embedder that comes with the package, on the CPU, through onnxruntime.
 
 Decides how texts become runs of the model: what is cut, what is run together, and how one warm
-model serves every memory of a process. The weights are made by tools/build_minilm.py. Nothing is
+model serves every memory of a process. The weights are made by training/. Nothing is
 downloaded, and nothing is loaded before the first text is embedded.
 """
 
@@ -48,7 +48,7 @@ class Encoded(NamedTuple):
 
 
 class MiniLM:
-    """all-MiniLM-L6-v2 in eight bits: 384 dimensions, English best, passages of 256 tokens.
+    """MiniLM, trained to find what was said: 384 dimensions, English, passages of 256 tokens.
 
     >>> MiniLM().dimensions
     384
