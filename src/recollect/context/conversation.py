@@ -40,22 +40,21 @@ def corrected(
 ) -> list[MemoryRecord]:
     """The messages with corrections in place of what they correct, and nowhere else.
 
-    `successors` holds the memories that superseded any of them, by id. What is superseded by
-    nothing that may be shown is left out.
+    `successors` holds the memories that superseded any of them, by id. A correction begins when it
+    says so; a message that merely says something newer stands at its own place, as the older does.
     """
+    corrections = {id for id, one in successors.items() if one.valid_from is not None}
     shown: list[MemoryRecord] = []
     for message in messages:
-        if message.id in successors:
+        if message.id in corrections:
             continue
-        latest = message
-        while latest.status == Status.SUPERSEDED:
-            successor = successors.get(latest.superseded_by or "")
-            if successor is None:
+        latest: MemoryRecord | None = message
+        while latest is not None and latest.status == Status.SUPERSEDED:
+            if latest.superseded_by in successors and latest.superseded_by not in corrections:
                 break
-            latest = successor
-        if latest.status == Status.SUPERSEDED:
-            continue
-        shown.append(message if latest is message else moved(latest, message))
+            latest = successors.get(latest.superseded_by or "")
+        if latest is not None:
+            shown.append(message if latest is message else moved(latest, message))
     return shown
 
 

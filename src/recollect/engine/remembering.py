@@ -42,6 +42,7 @@ from recollect.domain.requests import Because, NewMemory
 from recollect.domain.scopes import Place, Scope, check_name
 from recollect.engine.contradicting import NONE, Contradicting, Verdict, judged
 from recollect.engine.core import LOG, SALT_BYTES, given_vector, given_vectors
+from recollect.engine.deriving import Deriving
 from recollect.extraction.claims import Claim
 from recollect.logs import ms_since, note
 
@@ -67,7 +68,7 @@ class _Writing:
     verdict: Verdict
 
 
-class Remembering(Contradicting):
+class Remembering(Contradicting, Deriving):
     """Writing memories."""
 
     async def remember(self, scope: Scope, new: NewMemory, because: Because) -> Remembered:
@@ -230,7 +231,8 @@ class Remembering(Contradicting):
             expect["version"] = whole(if_version, 0, INTEGER_MAX, field="if_version")
         stamp = self._stamp("update", because)
         alter = Alter(stamp, id, (scope.home,), changes, expect, entry)
-        return (await self._store.apply([alter, *later]))[0]
+        gone = await self._outdated(scope, [id], changes)
+        return (await self._store.apply([alter, *later, *gone]))[0]
 
     async def correct(self, scope: Scope, id: str, new: NewMemory, because: Because) -> Remembered:
         """Supersede a memory: the old one stays, closed and linked to the new one.
@@ -264,6 +266,7 @@ class Remembering(Contradicting):
                 Alter(replace_salt(stamp, salts[1]), id, where, closing, {"status": "active"}),
                 SetLink(replace_salt(stamp, salts[2]), record.id, id, "supersedes", 1.0, where),
                 *later,
+                *await self._outdated(scope, [id]),
             ]
         )
         return Remembered(record, "stored", self._store.durability, bool(later))

@@ -12,14 +12,15 @@ from recollect.domain.queries import EventQuery
 from recollect.domain.records import Change, MemoryRecord, Status
 from recollect.domain.requests import Because
 from recollect.domain.scopes import Scope
-from recollect.engine.core import SALT_BYTES, Core
+from recollect.engine.core import SALT_BYTES
+from recollect.engine.deriving import Deriving
 from recollect.engine.remembering import replace_salt
 
 #: Fields that a change always moves and an undo never moves back.
 _MOVING = frozenset({"version", "updated_at", "access_count", "place", "id", "created_at"})
 
 
-class Revising(Core):
+class Revising(Deriving):
     """Looking back and taking back."""
 
     async def history(self, scope: Scope, id: str) -> list[Change]:
@@ -50,6 +51,8 @@ class Revising(Core):
         for change in reversed(changes):
             salted = replace_salt(stamp, self._entropy.bytes(SALT_BYTES))
             operations += await self._reversal(scope, change, salted)
+        changed = [change.after.id for change in changes if change.after is not None]
+        operations += await self._outdated(scope, changed)
         answers = await self._store.apply(operations)
         return [answer for answer in answers if isinstance(answer, MemoryRecord)]
 

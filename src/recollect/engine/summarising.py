@@ -33,6 +33,7 @@ from recollect.domain.scopes import Scope
 from recollect.engine.asking import Asking
 from recollect.engine.conversing import Conversing
 from recollect.engine.core import LOG, SALT_BYTES
+from recollect.engine.deriving import DERIVED_FROM
 from recollect.engine.itemising import Itemising
 from recollect.engine.remembering import replace_salt
 from recollect.logs import note
@@ -45,10 +46,10 @@ DEADLINE_S = 30.0
 MARGIN = 0.1
 #: Summaries that are looked through for the one that reaches furthest.
 SUMMARIES_READ = 50
-SHOWN = (Status.ACTIVE.value, Status.SUPERSEDED.value, Status.ARCHIVED.value)
+#: What was undone is archived, and no longer sent.
+SHOWN = (Status.ACTIVE.value, Status.SUPERSEDED.value)
 TRUSTS = (Trust.UNTRUSTED.value, Trust.LIMITED.value, Trust.TRUSTED.value)
 BY_RULE = "rule"
-DERIVED_FROM = "derived_from"
 
 
 @dataclass(frozen=True, slots=True)
