@@ -130,6 +130,9 @@ class Settings:
     log_format: Literal["text", "json"] = _setting(
         "text", "how the `recollect` command logs: lines for people or JSON for machines"
     )
+    consolidation: Literal["on", "off"] = _setting(
+        "off", "`on`: related memories are consolidated twice a day; `off`: when you say so"
+    )
     policies: Policies = field(
         default_factory=Policies,
         metadata={"help": "how memories live; said by the names of `Policy` below"},

@@ -17,6 +17,7 @@ import recollect
 from recollect.cli import SECTIONS
 from recollect.domain.errors import StorageUnavailable
 from recollect.lifecycle.keeper import Keeper
+from recollect.testing import FrozenClock
 from tests.cli.conftest import Run
 
 COMMANDS = [str(command.name) for section in SECTIONS.values() for command in section]
@@ -426,6 +427,35 @@ def test_restore_calls_an_archived_memory_back(run: Run, trip: str) -> None:
     assert run("recall", "lisbon").out.startswith("Nothing found")
     assert run("restore", trip).out.startswith("Restored")
     assert "Lisbon" in run("recall", "lisbon").out
+
+
+def test_consolidate_makes_one_of_several_and_says_how_to_take_it_back(run: Run) -> None:
+    with recollect.open("memory.db", clock=FrozenClock("2026-01-01")) as memory:
+        ids = [memory.remember(text).id for text in ("Rent is due.", "Rui owns it.", "Flat 4.")]
+        memory.link(ids[0], ids[1])
+        memory.link(ids[1], ids[2])
+    dry = run("consolidate", "--dry-run")
+    assert dry.out.startswith("Rent is due. Rui owns it. Flat 4.\nby extract, 1.00 alike\n")
+    assert "3 memories of 3 memories would become 1" in dry.out
+    told = run("consolidate", "--json").json["made"]
+    assert [one["id"] for one in told[0]["sources"]] == ids
+    assert run("list", "--kind", "consolidated", "--json").json["memories"][0]["text"]
+    assert run("undo", told[0]["event"]).status == 0
+    assert run("list", "--kind", "consolidated", "--json").json["memories"] == []
+    assert "0 memories of 0 memories became 0" in run("consolidate").out
+
+
+def test_forecast_shows_what_will_fade_and_draws_it(run: Run, trip: str) -> None:
+    told = run("forecast", "--days", "100", "--plot", "forecast.svg")
+    assert told.out.splitlines()[0].split() == ["LEAVES", "STRENGTH", "ID", "KIND", "TEXT"]
+    assert "of 1 memory of local, 1 memory will leave until" in told.out
+    drawing = Path("forecast.svg").read_text(encoding="utf-8")
+    assert drawing.count("<polyline") == 1
+    assert "I moved to Lisbon in March." in drawing
+    data = run("forecast", "--days", "100", "--json").json
+    assert data["outlooks"][0]["memory"]["id"] == trip
+    assert data["left"][0] - data["left"][-1] == data["leaving"] == 1
+    assert run("forecast", "--days", "1").out.startswith("of 1 memory of local, 0 memories")
 
 
 def test_forget_asks_and_no_leaves_everything(run: Run, trip: str) -> None:

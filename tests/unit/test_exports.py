@@ -13,20 +13,22 @@ from recollect.client import async_handles, handles
 NAMES = "AsyncMemory Memory MemoryRecord RecollectError Scope __version__ open"
 METHODS: dict[str, str] = {
     "Memory": "agents backup budgets catch_up children close context correct cost count events "
-    "export forget get get_many group groups health history import_ items jobs link links list "
-    "maintain merge_users models open profile profiles recall reinforce related "
-    "remember remember_many restore retry_job scope session sessions space stats "
-    "status tree undo unlink update verify watch_errors why_not",
+    "export forget get get_many group groups health history import_ items jobs link links "
+    "list maintain merge_users models open profile profiles recall reinforce related "
+    "remember remember_many restore retry_job scope session sessions space stats status "
+    "tree undo unlink update verify watch_errors why_not",
     "Conversation": "add add_many context messages open recall",
     "Grouping": "add make members remove",
     "ProfileCategory": "clear get history merge remove replace",
     "Items": "create get list update upsert",
+    "Person": "refresh reset summary",
     "Models": "get list remove set test",
     "Agents": "dump get list load remove set",
     "Budgets": "list remove set",
 }
 #: They give out handles, which costs nothing: neither face has to wait for them.
 NEVER_AWAITED = {
+    "person",
     "models",
     "agents",
     "budgets",

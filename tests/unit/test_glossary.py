@@ -20,9 +20,9 @@ TABLE = re.compile(r"CREATE TABLE (?P<name>\w+) \((?P<columns>.*?)\n\)", re.DOTA
 
 #: Words of plain English, or of databases, that mean here what they mean everywhere.
 PLAIN_WORDS = (
-    "about action after as at atomic attempt before by cascade change completion cursor data "
-    "description destination detail everything first id if kind last limit many name now "
-    "number of once order origin path progress question row show since sort start to "
+    "about action after as at atomic attempt before by cascade change completion cursor data days "
+    "description destination detail dry everything first id if kind last limit many name now "
+    "number of once order origin path progress question row run show since sort start to "
     "until up url what where"
 )
 #: Words that only the tables have, each explained by a comment in the schema.

@@ -15,6 +15,7 @@ from recollect.cli.bench import bench
 from recollect.cli.completing import completion
 from recollect.cli.costs import budgets, cost
 from recollect.cli.doctoring import doctor
+from recollect.cli.forecasting import forecast
 from recollect.cli.keeping import backup, export, import_, stats, verify
 from recollect.cli.modelling import agents, models
 from recollect.cli.packing import context
@@ -31,8 +32,8 @@ __all__ = ["commands", "main"]
 #: The commands in the order of the help, under their headings.
 SECTIONS = {
     "Remember": (remember, correct, reinforce, restore, undo, forget),
-    "Look": (recall, why_not, context, list_, show, history_, profile),
-    "Keep": (export, import_, backup, verify, doctor, stats),
+    "Look": (recall, why_not, context, list_, show, history_, profile, forecast),
+    "Keep": (consolidate, export, import_, backup, verify, doctor, stats),
     "Later": (maintain, worker, jobs),
     "Models": (models, agents, cost, budgets, route),
     "Measure": (bench,),

@@ -22,6 +22,7 @@ from recollect.client.files import read_document
 from recollect.domain.clients import AgentRecord, ModelClient
 from recollect.domain.context import Context
 from recollect.domain.costs import Budget
+from recollect.domain.distilling import TEMPLATE, Summary
 from recollect.domain.drafts import MessageFields, Moment, message_fields
 from recollect.domain.errors import NotFound
 from recollect.domain.recall import Recall
@@ -224,6 +225,36 @@ class AsyncProfileCategory:
     async def history(self) -> Sequence[Profile]:
         """Every version of the category, oldest first, the present one last."""
         return await self._backend.past_profiles(self._scope, self._category)
+
+
+class AsyncPerson:
+    """What is known of a person as a whole."""
+
+    def __init__(self, backend: Backend, scope: Scope) -> None:
+        self._backend = backend
+        self._scope = scope
+
+    async def summary(self) -> Summary:
+        """Profile, items and facts in at most 690 characters, as they are now."""
+        return await self._backend.profile_summary(self._scope)
+
+    async def refresh(self) -> bool:
+        """Have a job retire what is due and put a long profile in short; False if one waits.
+
+        Returns at once; `summary().running` tells when it is done.
+        """
+        return await self._backend.refresh_profile(self._scope)
+
+    async def reset(
+        self,
+        template: Mapping[str, Any] | None = None,
+        *,
+        actor: str | None = None,
+        reason: str | None = None,
+    ) -> dict[str, Profile]:
+        """Put the whole profile back to a template, empty unless given; `undo` takes it back."""
+        because = Because(actor, reason)
+        return await self._backend.reset_profile(self._scope, template or TEMPLATE, because)
 
 
 class AsyncItems:

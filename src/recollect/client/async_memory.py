@@ -19,13 +19,16 @@ from recollect.client.async_handles import (
     AsyncGrouping,
     AsyncItems,
     AsyncModels,
+    AsyncPerson,
     AsyncProfileCategory,
 )
 from recollect.client.files import checked_path, read_lines, write_lines
 from recollect.client.opening import open_backend
+from recollect.domain.consolidation import Consolidation
 from recollect.domain.context import Context
 from recollect.domain.costs import Cost
 from recollect.domain.drafts import Fields, Moment, NewFields
+from recollect.domain.forecast import Forecast
 from recollect.domain.health import Health
 from recollect.domain.jobs import Maintenance, QueuedJob
 from recollect.domain.limits import BATCH_ITEMS_MAX, share
@@ -195,12 +198,7 @@ class AsyncMemory:
         actor: str | None = None,
         reason: str | None = None,
     ) -> MemoryRecord:
-        """Multiply a memory's importance, up to 1, and let it fade anew from now on.
-
-        The factor is 1.2 unless the policy says otherwise.
-
-        >>> ana.reinforce(trip.id, 1.5).importance
-        """
+        """Multiply a memory's importance by 1.2 or a factor, up to 1; it fades anew from now on."""
         because = Because(actor, reason)
         return await self._backend.reinforce(self._scope, memory_id(id), factor, because)
 
@@ -209,6 +207,22 @@ class AsyncMemory:
     ) -> MemoryRecord:
         """Call an archived memory back: it is recalled again and fades from now on."""
         return await self._backend.restore(self._scope, memory_id(id), Because(actor, reason))
+
+    async def consolidate(
+        self,
+        *,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+        actor: str | None = None,
+        reason: str | None = None,
+    ) -> Consolidation:
+        """Make one linked memory of each group of older ones that belong together; they stay.
+
+        >>> ana.consolidate(dry_run=True).made
+        """
+        return await self._backend.consolidate(
+            self._scope, progress or _silent, Because(actor, reason), dry_run=dry_run
+        )
 
     async def undo(
         self, event: str, *, actor: str | None = None, reason: str | None = None
@@ -341,6 +355,10 @@ class AsyncMemory:
         asked = asking.packing(question, tokens_max, system, after, further)
         return await self._backend.context(scope, asked)
 
+    async def forecast(self, *, days: int = 90, limit: int = 20) -> Forecast:
+        """Which memories leave recall in the next days if nobody uses them, soonest first."""
+        return await self._backend.forecast(self._scope, days, limit)
+
     async def history(self, id: Which) -> Sequence[Change]:
         """Everything that happened to a memory, oldest first, with the states before and after."""
         return await self._backend.history(self._scope, memory_id(id))
@@ -433,6 +451,10 @@ class AsyncMemory:
         >>> ana.profile("preferences").merge({"food": {"avoid": ["peanuts"]}})
         """
         return AsyncProfileCategory(self._backend, self._scope, category)
+
+    def person(self) -> AsyncPerson:
+        """A handle for all that is known of the person: its summary, upkeep and reset."""
+        return AsyncPerson(self._backend, self._scope)
 
     async def profiles(self) -> dict[str, Profile]:
         """All categories of the person's profile."""

@@ -16,12 +16,14 @@ from recollect.client.async_handles import (
     AsyncGrouping,
     AsyncItems,
     AsyncModels,
+    AsyncPerson,
     AsyncProfileCategory,
 )
 from recollect.client.runner import Runner
 from recollect.domain.clients import AgentRecord, ModelClient
 from recollect.domain.context import Context
 from recollect.domain.costs import Budget
+from recollect.domain.distilling import Summary
 from recollect.domain.drafts import MessageFields
 from recollect.domain.recall import Recall
 from recollect.domain.records import (
@@ -176,6 +178,35 @@ class ProfileCategory:
     def history(self) -> Sequence[Profile]:
         """Every version of the category, oldest first, the present one last."""
         return self._runner.run(self._inner.history())
+
+
+class Person:
+    """What is known of a person as a whole."""
+
+    def __init__(self, inner: AsyncPerson, runner: Runner) -> None:
+        self._inner = inner
+        self._runner = runner
+
+    def summary(self) -> Summary:
+        """Profile, items and facts in at most 690 characters, as they are now."""
+        return self._runner.run(self._inner.summary())
+
+    def refresh(self) -> bool:
+        """Have a job retire what is due and put a long profile in short; False if one waits.
+
+        Returns at once; `summary().running` tells when it is done.
+        """
+        return self._runner.run(self._inner.refresh())
+
+    def reset(
+        self,
+        template: Mapping[str, Any] | None = None,
+        *,
+        actor: str | None = None,
+        reason: str | None = None,
+    ) -> dict[str, Profile]:
+        """Put the whole profile back to a template, empty unless given; `undo` takes it back."""
+        return self._runner.run(self._inner.reset(template, actor=actor, reason=reason))
 
 
 class Items:

@@ -17,13 +17,16 @@ from recollect.client.handles import (
     Grouping,
     Items,
     Models,
+    Person,
     ProfileCategory,
 )
 from recollect.client.opening import open_backend
 from recollect.client.runner import Inline, LoopThread, Runner
+from recollect.domain.consolidation import Consolidation
 from recollect.domain.context import Context
 from recollect.domain.costs import Cost
 from recollect.domain.drafts import Fields, Moment, NewFields
+from recollect.domain.forecast import Forecast
 from recollect.domain.health import Health
 from recollect.domain.jobs import Maintenance, QueuedJob
 from recollect.domain.recall import Recall, WhyNot
@@ -175,12 +178,7 @@ class Memory:
         actor: str | None = None,
         reason: str | None = None,
     ) -> MemoryRecord:
-        """Multiply a memory's importance, up to 1, and let it fade anew from now on.
-
-        The factor is 1.2 unless the policy says otherwise.
-
-        >>> ana.reinforce(trip.id, 1.5).importance
-        """
+        """Multiply a memory's importance by 1.2 or a factor, up to 1; it fades anew from now on."""
         return self._runner.run(self._inner.reinforce(id, factor, actor=actor, reason=reason))
 
     def restore(
@@ -188,6 +186,22 @@ class Memory:
     ) -> MemoryRecord:
         """Call an archived memory back: it is recalled again and fades from now on."""
         return self._runner.run(self._inner.restore(id, actor=actor, reason=reason))
+
+    def consolidate(
+        self,
+        *,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+        actor: str | None = None,
+        reason: str | None = None,
+    ) -> Consolidation:
+        """Make one linked memory of each group of older ones that belong together; they stay.
+
+        >>> ana.consolidate(dry_run=True).made
+        """
+        return self._runner.run(
+            self._inner.consolidate(dry_run=dry_run, progress=progress, actor=actor, reason=reason)
+        )
 
     def undo(
         self, event: str, *, actor: str | None = None, reason: str | None = None
@@ -325,6 +339,10 @@ class Memory:
             )
         )
 
+    def forecast(self, *, days: int = 90, limit: int = 20) -> Forecast:
+        """Which memories leave recall in the next days if nobody uses them, soonest first."""
+        return self._runner.run(self._inner.forecast(days=days, limit=limit))
+
     def history(self, id: Which) -> Sequence[Change]:
         """Everything that happened to a memory, oldest first, with the states before and after."""
         return self._runner.run(self._inner.history(id))
@@ -402,6 +420,10 @@ class Memory:
         >>> ana.profile("preferences").merge({"food": {"avoid": ["peanuts"]}})
         """
         return ProfileCategory(self._inner.profile(category), self._runner)
+
+    def person(self) -> Person:
+        """A handle for all that is known of the person: its summary, upkeep and reset."""
+        return Person(self._inner.person(), self._runner)
 
     def profiles(self) -> dict[str, Profile]:
         """All categories of the person's profile."""

@@ -20,6 +20,7 @@ class Conduct:
     #: Whether the system's memory model works for agents that have a model of their own.
     memory_model_first: Literal["off", "on"] = "off"
     background: Literal["on", "off"] = "off"  #: whether jobs run beside it
+    consolidation: Literal["on", "off"] = "off"  #: whether jobs consolidate by themselves
     policies: Policies = field(default_factory=Policies)
     context: Rules = field(default_factory=Rules)
 

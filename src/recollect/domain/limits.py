@@ -26,6 +26,7 @@ YEAR_MAX = 9999  #: last year of an event time
 INTEGER_MAX = 2**63 - 1  #: largest integer that can be stored
 SPACES_MAX = 4095  #: embedding spaces that a store has ever held
 IDEMPOTENCY_HOURS = 24  #: hours for which a key is remembered, at least
+FORECAST_DAYS_MAX = 3650  #: days that a forecast looks ahead
 VERSIONS_READ_MAX = 10_000  #: events of one memory that `history` returns
 
 

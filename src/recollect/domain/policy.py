@@ -49,6 +49,14 @@ class Policy:
     expire_days: float | None = _rule(
         None, "days without reinforcement after which it is archived, however strong", 0, DAYS_MAX
     )
+    consolidate_related: int = _rule(
+        3, "memories that belong together before they are consolidated", 2, 100
+    )
+    consolidate_group: int = _rule(10, "memories that become one at most", 2, 100)
+    consolidate_hours: float = _rule(24.0, "age from which that can happen", 0, DAYS_MAX * 24)
+    consolidate_similarity: float = _rule(0.7, "how alike or linked they have to be", 0, 1)
+    mastered_days: float = _rule(3.0, "days after which a mastered item retires", 0, DAYS_MAX)
+    outdated_days: float = _rule(14.0, "days after which an outdated item retires", 0, DAYS_MAX)
 
     def rate(self, tier: str) -> float:
         """The part of its strength that a memory of a tier loses in a day."""

@@ -47,7 +47,7 @@ class Carrying(Core):
         own = scope.narrowed(shared=False)
         scopes = [own]
         if everything:
-            scopes = [_scope_of(place, own) for place in await self._store.places(scope.tenant)]
+            scopes = [scope_of(place, own) for place in await self._store.places(scope.tenant)]
         yield {"type": FORMAT, "version": FORMAT_VERSION}
         for one in scopes:
             async for line in self._export_place(one):
@@ -224,7 +224,8 @@ class Carrying(Core):
         return await self._store.stats(scope.tenant)
 
 
-def _scope_of(place: Place, like: Scope) -> Scope:
+def scope_of(place: Place, like: Scope) -> Scope:
+    """The scope whose own place this is."""
     bare = Scope(tenant=like.tenant, app=place.app, user=None, shared=False)
     if place.kind is PlaceKind.USER:
         return replace(bare, user=place.name)
@@ -239,7 +240,7 @@ def _target(scope: Scope, line: JsonObject) -> Scope:
     if scope.user is not None or scope.space is not None or place is None:
         return scope.narrowed(shared=False)
     app, kind, name = place
-    return _scope_of(Place(scope.tenant, app, PlaceKind(kind), name), scope)
+    return scope_of(Place(scope.tenant, app, PlaceKind(kind), name), scope)
 
 
 #: What a line of each type must hold.

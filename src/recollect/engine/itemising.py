@@ -68,7 +68,10 @@ class Itemising(Remembering):
     async def items(
         self, scope: Scope, category: str, *, status: str | None, limit: int
     ) -> list[MemoryRecord]:
-        """The items of a category: most urgent first, then the longest unchanged."""
+        """The items of a category: most urgent first, then the longest unchanged.
+
+        Those that retired are shown when their status is asked for.
+        """
         kind, known = items.category(category)
         whole(limit, 1, ITEMS_MAX, field="limit")
         shown = known.shown if status is None else (items.check_stage(kind, status),)
@@ -77,11 +80,16 @@ class Itemising(Remembering):
         view = self._at(scope.home, {"kind": kind, "item_key": {"exists": True}})
         while True:
             page = await self._store.scan(Scan(view, 500, cursor=cursor))
-            found += [one for one in page.items if shown is None or one.stage in shown]
+            found += [
+                one
+                for one in page.items
+                if (shown is None or one.stage in shown)
+                and (status is not None or one.status != Status.ARCHIVED)
+            ]
             cursor = page.cursor
             if cursor is None:
                 break
-        found.sort(key=_urgency)
+        found.sort(key=urgency)
         return found[:limit]
 
     async def _changed(
@@ -92,6 +100,8 @@ class Itemising(Remembering):
             return found
         if "stage" in moved:
             moved["stage_changed_at"] = times.show(self._clock.now())
+        if found.status == Status.ARCHIVED:  # it had retired, and matters again
+            moved["status"] = Status.ACTIVE.value
         return await self.update(scope, found.id, moved, because, if_version=None)
 
     async def _by_key(self, scope: Scope, kind: str, key: str) -> MemoryRecord | None:
@@ -124,5 +134,6 @@ def _given(kind: str, fields: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _urgency(item: MemoryRecord) -> tuple[Any, ...]:
+def urgency(item: MemoryRecord) -> tuple[Any, ...]:
+    """What items are sorted by: the most urgent first, then the longest unchanged."""
     return (item.priority is None, item.priority or 0, item.updated_at, item.id)

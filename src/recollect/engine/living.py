@@ -1,19 +1,31 @@
-"""Living: memories that are made strong again, and those that are called back."""
+"""Living: memories that are made strong again, called back, or about to leave."""
 
+from bisect import bisect_right
+from collections.abc import AsyncIterator, Sequence
+from heapq import heappush, heappushpop
 from typing import Any
 
 from recollect.domain import times
 from recollect.domain.errors import ConflictError
+from recollect.domain.forecast import Forecast, Outlook
+from recollect.domain.limits import FORECAST_DAYS_MAX, LIST_LIMIT_MAX, whole
 from recollect.domain.operations import Alter, Reinforce
+from recollect.domain.queries import View
 from recollect.domain.records import MemoryRecord, Status
 from recollect.domain.reinforcing import check_factor
 from recollect.domain.requests import Because
-from recollect.domain.scopes import Scope
+from recollect.domain.scopes import Place, Scope
+from recollect.domain.tending import archived_at
+from recollect.domain.times import DAY
 from recollect.engine.core import Core
+
+PAGE = 500
+#: A forecast is looked at in so many equal steps.
+PARTS = 30
 
 
 class Living(Core):
-    """Reinforcing and restoring."""
+    """Reinforcing, restoring and looking ahead."""
 
     async def reinforce(
         self, scope: Scope, id: str, factor: float | None, because: Because
@@ -38,3 +50,36 @@ class Living(Core):
             changes["expires_at"] = None
         expect = {"status": Status.ARCHIVED.value}
         return (await self._store.apply([Alter(stamp, id, (scope.home,), changes, expect)]))[0]
+
+    async def forecast(self, scope: Scope, days: int, limit: int) -> Forecast:
+        """Which memories leave recall in so many days if nobody uses them, soonest first."""
+        whole(days, 1, FORECAST_DAYS_MAX, field="days")
+        whole(limit, 1, LIST_LIMIT_MAX, field="limit")
+        now = self._clock.now()
+        moments = [now + days * DAY * part // PARTS for part in range(PARTS + 1)]
+        left = [0] * len(moments)
+        soonest: list[tuple[int, int, MemoryRecord]] = []
+        async for handle, record in self._active(scope.home, now):
+            end = archived_at(record, self._conduct.policies.of(scope.tenant, record.kind))
+            stays = len(moments) if end is None else bisect_right(moments, max(end - 1, now))
+            for part in range(stays):
+                left[part] += 1
+            if end is not None and end <= moments[-1]:
+                # Negative, since a heap gives up its least: the one that leaves last.
+                push = heappush if len(soonest) < limit else heappushpop
+                push(soonest, (-end, -handle, record))
+        outlooks = [self._outlook(one, -end, moments) for end, _, one in sorted(soonest)[::-1]]
+        return Forecast(tuple(map(times.show, moments)), tuple(left), tuple(outlooks))
+
+    def _outlook(self, record: MemoryRecord, end: int, moments: Sequence[int]) -> Outlook:
+        policy = self._conduct.policies.of(record.place.tenant, record.kind)
+        strengths = tuple(record.strength(times.show(moment), policy) for moment in moments)
+        return Outlook(record, strengths, times.show(end))
+
+    async def _active(self, place: Place, now: int) -> AsyncIterator[tuple[int, MemoryRecord]]:
+        """What takes part in recall with its handles, in order of writing, a page at a time."""
+        after = 0
+        while page := await self._store.entries(View((place,), now), after, PAGE):
+            for line in page:
+                yield line
+            after = page[-1][0]

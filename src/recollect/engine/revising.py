@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from recollect.domain import ids
+from recollect.domain.consolidation import DERIVED
 from recollect.domain.errors import ConflictError, NotFound
 from recollect.domain.limits import INTEGER_MAX, LIST_LIMIT_MAX, VERSIONS_READ_MAX, whole
 from recollect.domain.operations import Alter, Operation, SetLink, Stamp, WriteProfile
@@ -58,6 +59,8 @@ class Revising(Deriving):
 
     async def _reversal(self, scope: Scope, change: Change, stamp: Stamp) -> list[Operation]:
         what = change.event.subject.partition(":")[0]
+        if what == "link" and change.event.detail.get("kind") == DERIVED:
+            return []  # what it was made of stays known: who forgets that, forgets this too
         if what == "link":
             return [_link_reversal(scope, change, stamp)]
         if what == "profile":

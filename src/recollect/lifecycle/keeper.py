@@ -15,11 +15,15 @@ from recollect.engine.core import Ports
 from recollect.engine.engine import Engine
 from recollect.engine.remembering import EMBED_JOB
 from recollect.lifecycle.checking import Checking
+from recollect.lifecycle.consolidating import CONSOLIDATE, CONSOLIDATE_PLACE, Consolidating
+from recollect.lifecycle.distilling import DISTIL, Distilling
 from recollect.lifecycle.duties import Duty
 from recollect.lifecycle.embedding import Embedding
 from recollect.lifecycle.serving import Background
+from recollect.lifecycle.tending import TEND, TEND_PLACE, Tending
 from recollect.ports.store import Progress
 
+DAY_S = 24 * 3600.0
 #: A provider may be away for half a day: about 100 tries, a quarter of an hour or less apart.
 EMBED_TRIES_MAX = 100
 #: A process looks so often for jobs that it did not queue itself, and after so long for the first
@@ -28,7 +32,7 @@ LOOK_US = 10 * times.SECOND
 NEVER = INTEGER_MAX
 
 
-class Keeper(Embedding, Checking, Engine):
+class Keeper(Embedding, Tending, Consolidating, Distilling, Checking, Engine):
     """Implements `ports.backend.Backend`; a new duty is a line in `duties`."""
 
     duties: ClassVar[Mapping[str, Duty]] = {
@@ -40,6 +44,16 @@ class Keeper(Embedding, Checking, Engine):
                 tries_max=EMBED_TRIES_MAX,
                 able=lambda keeper: keeper.has_embedder,
             ),
+            Duty(TEND, Tending.tend, every_s=DAY_S),
+            Duty(TEND_PLACE, Tending.tend_place),
+            Duty(
+                CONSOLIDATE,
+                Consolidating.consolidate_all,
+                every_s=DAY_S / 2,
+                able=lambda keeper: keeper.consolidates,
+            ),
+            Duty(CONSOLIDATE_PLACE, Consolidating.consolidate_place),
+            Duty(DISTIL, Distilling.distil, timeout_s=60),
         )
     }
 

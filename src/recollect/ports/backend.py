@@ -7,9 +7,12 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 from recollect.domain.clients import AgentRecord, ModelClient
+from recollect.domain.consolidation import Consolidation
 from recollect.domain.context import Context
 from recollect.domain.costs import Budget, Cost
+from recollect.domain.distilling import Summary
 from recollect.domain.drafts import Moment
+from recollect.domain.forecast import Forecast
 from recollect.domain.health import ErrorEvent, Health
 from recollect.domain.jobs import Maintenance, QueuedJob
 from recollect.domain.recall import Recall, WhyNot
@@ -196,6 +199,20 @@ class Backend(Protocol):
         """Every version of a category."""
         ...
 
+    async def profile_summary(self, scope: Scope) -> Summary:
+        """The profile in short."""
+        ...
+
+    async def refresh_profile(self, scope: Scope) -> bool:
+        """Have the profile looked after; False when that is queued already."""
+        ...
+
+    async def reset_profile(
+        self, scope: Scope, template: Mapping[str, Any], because: Because
+    ) -> dict[str, Profile]:
+        """Put every category back to a template."""
+        ...
+
     async def put_item(
         self,
         scope: Scope,
@@ -245,6 +262,16 @@ class Backend(Protocol):
 
     async def restore(self, scope: Scope, id: str, because: Because) -> MemoryRecord:
         """Call an archived memory back."""
+        ...
+
+    async def forecast(self, scope: Scope, days: int, limit: int) -> Forecast:
+        """What will fade when."""
+        ...
+
+    async def consolidate(
+        self, scope: Scope, progress: Progress, because: Because, *, dry_run: bool
+    ) -> Consolidation:
+        """Make one memory of those that belong together."""
         ...
 
     async def forget(self, scope: Scope, what: Forgetting, because: Because) -> Receipt:

@@ -128,6 +128,10 @@ class Store(Protocol):
         """
         ...
 
+    async def vectors(self, keys: Sequence[int], space: str) -> dict[int, bytes]:
+        """The vectors of memories in a space, by their handles, as entries hold them."""
+        ...
+
     async def links(
         self, ids: Sequence[str], places: Sequence[Place], *, kind: str | None = None
     ) -> list[Link]:
@@ -166,8 +170,8 @@ class Store(Protocol):
         """Every version of a category, oldest first, the present one last."""
         ...
 
-    async def places(self, tenant: str) -> list[Place]:
-        """All places of a tenant that hold anything."""
+    async def places(self, tenant: str | None) -> list[Place]:
+        """All places of a tenant that hold anything; with None, of every tenant."""
         ...
 
     async def tombstoned(self, tenant: str, names: Sequence[str]) -> set[str]:

@@ -103,6 +103,13 @@ class InMemoryStore:
         with self._reading() as tables:
             return reading.marked(tables, place, marks)
 
+    async def vectors(self, keys: Sequence[int], space: str) -> dict[int, bytes]:
+        """The vectors of memories in a space."""
+        with self._reading() as tables:
+            there = (key for key in keys if key in tables.memories)
+            found = {key: tables.memories[key].vectors.get(space) for key in there}
+            return {key: vector for key, vector in found.items() if vector is not None}
+
     async def links(
         self, ids: Sequence[str], places: Sequence[Place], *, kind: str | None = None
     ) -> list[Link]:
@@ -169,11 +176,11 @@ class InMemoryStore:
         with self._reading() as tables:
             return reading.changes(tables, query)
 
-    async def places(self, tenant: str) -> list[Place]:
+    async def places(self, tenant: str | None) -> list[Place]:
         """Places of a tenant."""
         with self._reading() as tables:
             listed = sorted(tables.places.items(), key=_number)
-            return [place for _, place in listed if place.tenant == tenant]
+            return [place for _, place in listed if tenant in (None, place.tenant)]
 
     async def tombstoned(self, tenant: str, names: Sequence[str]) -> set[str]:
         """Names that were erased."""

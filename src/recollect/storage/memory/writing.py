@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from recollect.domain import digests, merging, operations, times
+from recollect.domain import consolidation, digests, merging, operations, times
 from recollect.domain.errors import (
     ConflictError,
     IdempotencyMismatch,
@@ -184,6 +184,11 @@ def alter(tables: Tables, op: operations.Alter) -> MemoryRecord:
         after=digests.of_packed(pack(new), op.stamp.salt),
         detail={"fields": sorted(op.changes)},
     )
+    if consolidation.outdated_by(old, new):
+        for source, kind, target in list(tables.links):
+            made = tables.memories[tables.row_of[source]].record
+            if (kind, target) == (consolidation.DERIVED, new.id) and consolidation.goes_along(made):
+                alter(tables, consolidation.outdating(made, op))
     return reading.handed_out(new)
 
 

@@ -172,6 +172,7 @@ class PlaceIndex:
             for _ in range(WINDOW):
                 edge = beside[edge]
                 edge = edge[edge != NOBODY]
+                edge = edge[shown[edge]]  # what the view hides is nobody's neighbour
                 widened[edge] = True
         return np.flatnonzero(widened & shown)
 

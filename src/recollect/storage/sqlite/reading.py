@@ -198,6 +198,14 @@ def marked(connection: apsw.Connection, place: Place, marks: Sequence[int]) -> l
     return [rows.record_of(row, {number: place}) for row in sorted(listed, reverse=True)]
 
 
+def vectors(connection: apsw.Connection, keys: Sequence[int], space: str) -> dict[int, bytes]:
+    """The vectors of memories in a space."""
+    found = first(connection, "space_id", space)
+    if found is None:
+        return {}
+    return dict(stream(connection, "vectors_of_rows", found[0], rows.json_list(keys)))
+
+
 def links(
     connection: apsw.Connection, ids: Sequence[str], places: Sequence[Place], kind: str | None
 ) -> list[Link]:
@@ -339,10 +347,10 @@ def _event(row: Sequence[Any], id: str | None) -> Event:
     )
 
 
-def places(connection: apsw.Connection, tenant: str) -> list[Place]:
-    """Places of a tenant."""
+def places(connection: apsw.Connection, tenant: str | None) -> list[Place]:
+    """Places of a tenant, or of all."""
     listed = stream(connection, "places_of_tenant", tenant)
-    return [Place(tenant, app, PlaceKind(kind), name) for app, kind, name in listed]
+    return [Place(of, app, PlaceKind(kind), name) for of, app, kind, name in listed]
 
 
 def tombstoned(connection: apsw.Connection, tenant: str, names: Iterable[str]) -> set[str]:

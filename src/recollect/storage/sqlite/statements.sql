@@ -5,7 +5,7 @@ SELECT id FROM places WHERE tenant = ? AND app = ? AND kind = ? AND name = ?;
 SELECT tenant, app, kind, name FROM places WHERE id = ?;
 
 -- name: places_of_tenant
-SELECT app, kind, name FROM places WHERE tenant = ? ORDER BY id;
+SELECT tenant, app, kind, name FROM places WHERE ?1 IS NULL OR tenant = ?1 ORDER BY id;
 
 -- name: insert_place
 INSERT INTO places (tenant, app, kind, name, sum) VALUES (?, ?, ?, ?, ?) RETURNING id;

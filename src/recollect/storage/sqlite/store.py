@@ -165,6 +165,10 @@ class SqliteStore:
         """Memories by their marks."""
         return self._read(lambda connection: reading.marked(connection, place, marks))
 
+    async def vectors(self, keys: Sequence[int], space: str) -> dict[int, bytes]:
+        """The vectors of memories in a space."""
+        return self._read(lambda connection: reading.vectors(connection, keys, space))
+
     async def links(
         self, ids: Sequence[str], places: Sequence[Place], *, kind: str | None = None
     ) -> list[Link]:
@@ -203,7 +207,7 @@ class SqliteStore:
         """Events with the states around them."""
         return self._read(lambda connection: reading.changes(connection, query))
 
-    async def places(self, tenant: str) -> list[Place]:
+    async def places(self, tenant: str | None) -> list[Place]:
         """Places of a tenant."""
         return self._read(lambda connection: reading.places(connection, tenant))
 

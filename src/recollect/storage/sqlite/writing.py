@@ -7,7 +7,7 @@ from typing import Any
 
 import apsw
 
-from recollect.domain import digests, merging, operations, times
+from recollect.domain import consolidation, digests, merging, operations, times
 from recollect.domain.errors import (
     ConflictError,
     IdempotencyMismatch,
@@ -361,6 +361,11 @@ def alter(tx: Transaction, op: operations.Alter) -> MemoryRecord:
         after=digests.of_packed(packed_new, op.stamp.salt),
         detail={"fields": sorted(op.changes)},
     )
+    if consolidation.outdated_by(old, new):
+        for (derived,) in tx.query("derived_from", rows.json_list([new.id])):
+            made = read_row(tx, derived)[1]
+            if consolidation.goes_along(made):
+                alter(tx, consolidation.outdating(made, op))
     return new
 
 

@@ -17,8 +17,10 @@ from recollect.testing.contract.workbench import (
     EVERY_STATUS,
     FOREIGN,
     SHARED,
+    SPACE,
     OnWorkbench,
     Workbench,
+    packed,
     texts,
 )
 
@@ -181,6 +183,7 @@ class ReadingContract(OnWorkbench):
         assert bench.listed(bench.view(FOREIGN)) == ["of elsewhere user ana"]
         assert bench.run(bench.store.places("local")) == [ANA, BOB, SHARED]
         assert bench.run(bench.store.places("elsewhere")) == [FOREIGN]
+        assert set(bench.run(bench.store.places(None))) == {ANA, BOB, SHARED, FOREIGN}
 
     def test_a_view_may_name_a_session_an_agent_and_statuses(self, bench: Workbench) -> None:
         bench.remember("a", session="s", agent="x")
@@ -278,6 +281,16 @@ class ReadingContract(OnWorkbench):
         rest = bench.run(bench.store.entries(bench.view(), first[-1][0], 2))
         assert [record.text for _, record in [*first, *rest]] == list("abc")
         assert bench.run(bench.store.entries(bench.view(), rest[-1][0], 2)) == []
+
+    def test_vectors_are_read_by_handle_and_space(self, bench: Workbench) -> None:
+        near, bare = bench.remember("near", vector=[3, 4, 0]), bench.remember("bare")
+        entries = bench.run(bench.store.entries(bench.view(), 0, 9))
+        handles = {record.id: handle for handle, record in entries}
+        asked = [*handles.values(), 10**9]
+        found = bench.run(bench.store.vectors(asked, SPACE))
+        assert found == {handles[near.id]: packed([3, 4, 0])}
+        assert handles[bare.id] not in found
+        assert bench.run(bench.store.vectors(asked, "elsewhere")) == {}
 
     def test_counts_tell_what_a_tenant_holds(self, bench: Workbench) -> None:
         bench.remember("a", kind="fact", vector=[1, 0, 0])

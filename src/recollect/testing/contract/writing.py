@@ -263,6 +263,26 @@ class WritingContract(OnWorkbench):
             bench.do(Reinforce(bench.stamp("reinforce"), stored.id, (BOB,), 1.2))
         assert bench.problems() == []
 
+    def test_what_was_made_of_a_memory_ends_when_that_says_something_else(
+        self, bench: Workbench
+    ) -> None:
+        source = bench.remember("source")
+        made = [bench.remember(kind, kind=kind) for kind in ("consolidated", "fact")]
+        for one in made:
+            bench.link(one.id, source.id, "derived_from")
+        bench.do(Alter(bench.stamp(), source.id, (ANA,), {"importance": 0.9, "tier": "long"}))
+        bench.do(Alter(bench.stamp(), source.id, (ANA,), {"status": "archived"}))
+        assert {one.status for one in map(bench.get, [one.id for one in made]) if one} == {"active"}
+        stamp = bench.stamp()
+        bench.do(Alter(stamp, source.id, (ANA,), {"text": "other"}, entry=bench.entry("other")))
+        ended, fact = (bench.get(one.id) for one in made)
+        assert ended is not None
+        assert fact is not None
+        assert (ended.status, fact.status) == ("superseded", "active")
+        assert ended.valid_to == times.show(stamp.at)
+        assert len(bench.changes(event=stamp.event)) == 2
+        assert bench.problems() == []
+
     def test_a_vector_that_comes_later_belongs_to_one_version(self, bench: Workbench) -> None:
         stored = bench.remember("text")
         entry = bench.entry("text", [1, 0, 0])
