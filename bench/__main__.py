@@ -7,7 +7,16 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench import conversing, counting, growing, searching, startup, together, writing
+from bench import (
+    consolidating,
+    conversing,
+    counting,
+    growing,
+    searching,
+    startup,
+    together,
+    writing,
+)
 from bench.measuring import Row
 from bench.report import PAGE, RESULTS, Report, line, machine
 from bench.workshop import Workshop
@@ -24,6 +33,7 @@ MEASURES: dict[str, Callable[[Workshop], Sequence[Row]]] = {
     "first": growing.first_recall,
     "exactness": searching.exactness,
     "growth": growing.remembering,
+    "consolidation": consolidating.consolidating,
     "tokens": counting.counting,
     "threads": together.threads,
     "processes": together.processes,

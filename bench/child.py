@@ -107,8 +107,40 @@ def together_bare(path: str, worker: str, rounds: str) -> dict[str, Any]:
     return {}
 
 
+def fill_alike(path: str, size: str) -> dict[str, Any]:
+    """A file with many memories of which some are alike."""
+    from bench import consolidating
+
+    return consolidating.fill_alike(path, size)
+
+
+def consolidate(path: str) -> dict[str, Any]:
+    """All of them at once."""
+    from bench import consolidating
+
+    return consolidating.consolidate(path)
+
+
+def recall_beside(path: str) -> dict[str, Any]:
+    """Recall while jobs consolidate."""
+    from bench import consolidating
+
+    return consolidating.recall_beside(path)
+
+
 PARTS: dict[str, Callable[..., dict[str, Any]]] = {
-    part.__name__: part for part in (first, first_bare, cold, cold_bare, together, together_bare)
+    part.__name__: part
+    for part in (
+        first,
+        first_bare,
+        cold,
+        cold_bare,
+        together,
+        together_bare,
+        fill_alike,
+        consolidate,
+        recall_beside,
+    )
 }
 
 if __name__ == "__main__":

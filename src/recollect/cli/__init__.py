@@ -13,6 +13,7 @@ from recollect._version import __version__
 from recollect.cli.asking import Asked, common
 from recollect.cli.bench import bench
 from recollect.cli.completing import completion
+from recollect.cli.consolidating import consolidate
 from recollect.cli.costs import budgets, cost
 from recollect.cli.doctoring import doctor
 from recollect.cli.forecasting import forecast

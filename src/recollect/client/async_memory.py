@@ -221,7 +221,7 @@ class AsyncMemory:
         >>> ana.consolidate(dry_run=True).made
         """
         return await self._backend.consolidate(
-            self._scope, progress or _silent, Because(actor, reason), dry_run=dry_run
+            self._scope, progress or asking.silent, Because(actor, reason), dry_run=dry_run
         )
 
     async def undo(
