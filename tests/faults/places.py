@@ -20,6 +20,11 @@ ROOMS = ("engine", "lifecycle", "context", "extraction")
 EMBEDDING = {"_embed", "_entry", "_entries", "_embed_passages", "_question_vector"}
 ASKING = {"_memory_model", "_reasoning_model"}
 
+#: More than a message may have before it becomes a reference.
+FILLING = "and then she told me about the bicycles of her neighbours " * 150
+#: The label of the model that is asked whether it answers.
+UNDER_TEST = "under test"
+
 Place = Callable[[Memory, str], Any]
 
 
@@ -68,6 +73,19 @@ def _import(memory: Memory, text: str) -> Any:
         return memory.import_(f"{folder}/all.jsonl")
 
 
+def _context(memory: Memory, text: str) -> Any:
+    """A message so long that the memory model is asked to sum it up."""
+    with memory.session(id=text) as chat:
+        chat.add("user", f"{text} {FILLING}")
+        return chat.context()
+
+
+def _test(memory: Memory, _: str) -> Any:
+    told = memory.models().test(UNDER_TEST)
+    assert told["ok"] is (told["error"] is None)
+    return told
+
+
 #: What stores a text that is found again by its words, whatever becomes of its vector.
 WRITING: Mapping[str, Place] = {
     "remember": _remember,
@@ -85,6 +103,8 @@ READING: Mapping[str, Place] = {
     "recall": lambda memory, text: memory.recall(text),
     "recall with a vector": lambda memory, text: memory.recall(text, vector=[1.0] * 8),
     "catch_up": lambda memory, _: memory.catch_up(limit=1),
+    "context": _context,
+    "models test": _test,
 }
 #: What the source calls them, and by which of the places above they are tried.
 COVERED: Mapping[str, str] = {
@@ -95,6 +115,7 @@ COVERED: Mapping[str, str] = {
     "_inquiry": "recall",
     "_knows_dimensions": "given",
     "embed_later": "catch_up",
+    "operation:context": "context",
 }
 
 

@@ -6,6 +6,7 @@
 import asyncio
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ import pytest
 import recollect
 from recollect.client.runner import Inline, LoopThread
 from recollect.domain.errors import ProviderError, RecollectError
-from recollect.models.beside import EmbedderBeside
+from recollect.engine.chats import close_all
+from recollect.engine.engine import Engine
+from recollect.models.beside import ChatBeside, EmbedderBeside
 from recollect.models.chat.connecting import connect
 from recollect.models.embedding.remote import RemoteEmbedder
 from recollect.models.steady import Pace
@@ -24,7 +27,7 @@ from recollect.storage.sqlite.sql import query
 from recollect.storage.sqlite.store import SqliteStore
 from recollect.testing import ScriptedProvider
 from recollect.testing.faults import FAULTS
-from tests.faults.places import COVERED, READING, WRITING, found_in_source
+from tests.faults.places import COVERED, READING, UNDER_TEST, WRITING, found_in_source
 
 pytestmark = pytest.mark.promise("P8")
 KINDS = 29
@@ -35,7 +38,7 @@ OWN_WORK_S = 0.08
 #: A deadline that is not kept is not kept twice either; a machine that stalls mostly is.
 TRIES = 4
 #: How often a place calls the provider, one after another.
-CALLS = {"given": 2, "update": 2, "correct": 2, "undo": 3}
+CALLS = {"given": 2, "update": 2, "correct": 2, "undo": 3, "context": 3}
 #: A try again waits for nothing here.
 AT_ONCE = Pace(share=lambda: 0.0)
 TEXT = "Ana keeps her bicycle in the cellar."
@@ -74,8 +77,17 @@ def vectors_of(file: Path) -> list[np.ndarray]:
 
 def waited_for_a_core() -> float:
     """Seconds that threads of this process could have run and had to wait; 0 where nobody says."""
-    told = Path("/proc/self/task").glob("*/schedstat")
-    return sum(int(one.read_text().split()[1]) for one in told if one.exists()) / 1e9
+    waited = 0
+    for one in Path("/proc/self/task").glob("*/schedstat"):
+        with suppress(OSError):  # a thread that has just ended
+            waited += int(one.read_text().split()[1])
+    return waited / 1e9
+
+
+def engine_of(memory: recollect.Memory) -> Engine:
+    engine = memory._inner._backend
+    assert isinstance(engine, Engine)
+    return engine
 
 
 class Watch:
@@ -105,14 +117,21 @@ def test_with_every_fault_every_place_goes_on_and_nothing_bad_is_stored(
     )
     late: dict[str, float] = {}
     beside = EmbedderBeside(embedder, LoopThread)
-    with recollect.open(str(file), embedder=beside) as memory:
+    client = provider.client(label=UNDER_TEST, options=options)
+    steady = connect([client], environment=provider.environment, pace=AT_ONCE)
+    chat = ChatBeside(steady, LoopThread)
+    with recollect.open(str(file), embedder=beside, memory_model=chat) as memory:
+        engine_of(memory)._chats._connect = lambda _: chat
         provider.failing = None
+        memory.models().set(**client.to_dict())
+        memory.models().test(UNDER_TEST)  # loads what speaks to providers
         memory.remember("It was here before.")
         for number, (place, call) in enumerate(PLACES.items()):
             for again in range(TRIES):
                 if place == "given" and fault != "another size":
                     embedder._dimensions = 0  # as in a process that was started just now
-                embedder._steady.breaker.succeeded()
+                for one in (embedder._steady, *steady._steady):
+                    one.breaker.succeeded()
                 provider.failing = fault
                 text = f"Ana keeps bicycle number {number} of kind {again} in the cellar."
                 with Watch() as watch:
@@ -130,9 +149,11 @@ def test_with_every_fault_every_place_goes_on_and_nothing_bad_is_stored(
         embedder._steady.breaker.succeeded()
         memory.catch_up(limit=100)
         assert memory.verify().ok
-    Inline().run(beside.close())
+    Inline().run(close_all([beside, chat]))
     made = vectors_of(file)
-    assert all(len(one) == DIMENSIONS and np.isfinite(one).all() for one in made)
+    assert made
+    for one in made:  # of unit length, passage by passage
+        assert np.allclose(np.linalg.norm(one.reshape(-1, DIMENSIONS), axis=1), 1.0, atol=1e-5)
     assert {place for place, over in late.items() if over > 0} == set()
 
 
