@@ -23,6 +23,15 @@ from recollect.domain.limits import CONTEXT_TOKENS_MAX, LIST_LIMIT_MAX, RECALL_L
 from recollect.domain.policy import Policies
 
 PREFIX = "RECOLLECT_"
+#: Variables that programs set for context management before they used this one. Ours win.
+ALSO = MappingProxyType(
+    {
+        "MAX_CONTEXT_TOKENS": "context_tokens",
+        "MAX_CONTEXT_TOKENS_CLAUDE": "context_tokens_claude",
+        "CONTEXT_SUMMARIZATION_THRESHOLD": "context_threshold",
+        "PRESERVE_RECENT_MESSAGES": "context_recent",
+    }
+)
 TOML, YAML, DOTENV = "recollect.toml", "recollect.yaml", ".env"
 
 
@@ -241,11 +250,13 @@ def _from_dotenv(text: str) -> dict[str, str]:
 
 def _named(environment: Mapping[str, str]) -> dict[str, str]:
     """The settings in an environment, by their names; empty ones count as not given."""
-    return {
+    also = {ours: environment[name] for name, ours in ALSO.items() if environment.get(name)}
+    named = {
         name.removeprefix(PREFIX).lower(): value
         for name, value in environment.items()
         if name.startswith(PREFIX) and value
     }
+    return {**also, **named}
 
 
 # -- checking --------------------------------------------------------------------------------------
