@@ -39,6 +39,11 @@ def _setting(default: Any, meaning: str, **bounds: Any) -> Any:
     return field(default=default, metadata={"help": meaning, **bounds})
 
 
+def _treated(default: str, what: str) -> Any:
+    said = f"what happens to {what} in a text: `allow`, `redact` (take it out) or `refuse` the text"
+    return _setting(default, said)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """In a file by these names; in the environment as `RECOLLECT_` and the name in capitals."""
@@ -99,6 +104,30 @@ class Settings:
         "`on`: jobs that are due run beside the program that has the memory open; "
         "`off`: only `recollect worker` and `maintain` run them",
     )
+    echoes: Literal["drop", "keep"] = _setting(
+        "drop",
+        "what was recalled a moment ago and is remembered again as it was: `drop` or `keep` it",
+    )
+    quarantine: Literal["on", "off"] = _setting(
+        "on",
+        "`on`: what a tool or a web page says and is shaped like an instruction is not recalled "
+        "until somebody has reviewed it",
+    )
+    off_the_record: Literal["refuse", "allow"] = _setting(
+        "refuse", "what says that it is not to be remembered: `refuse` it, or `allow` it"
+    )
+    secrets: Literal["allow", "redact", "refuse"] = _treated("redact", "keys, tokens and passwords")
+    card_numbers: Literal["allow", "redact", "refuse"] = _treated(
+        "redact", "numbers of payment cards"
+    )
+    bank_accounts: Literal["allow", "redact", "refuse"] = _treated(
+        "allow", "numbers of bank accounts (IBAN)"
+    )
+    national_ids: Literal["allow", "redact", "refuse"] = _treated(
+        "redact", "identity and tax numbers"
+    )
+    emails: Literal["allow", "redact", "refuse"] = _treated("allow", "e-mail addresses")
+    phones: Literal["allow", "redact", "refuse"] = _treated("allow", "telephone numbers")
     recall_limit: int = _setting(
         10, "hits that `recollect recall` shows", least=1, most=RECALL_LIMIT_MAX
     )

@@ -16,11 +16,12 @@ METHODS: dict[str, str] = {
     "count events export forecast forget get get_many group groups health history "
     "import_ items jobs link links list maintain merge_users models open person "
     "profile profiles recall reinforce related remember remember_many restore "
-    "retry_job scope session sessions space stats status tree undo unlink update "
-    "verify watch_errors why_not",
+    "retry_job review scope session sessions space stats status tree undo unlink "
+    "update verify watch_errors why_not",
     "Conversation": "add add_many context messages open recall",
     "Grouping": "add make members remove",
     "ProfileCategory": "clear get history merge remove replace",
+    "Reviews": "approve list merge reject",
     "Items": "create get list update upsert",
     "Person": "refresh reset summary",
     "Models": "get list remove set test",
@@ -30,6 +31,7 @@ METHODS: dict[str, str] = {
 #: They give out handles, which costs nothing: neither face has to wait for them.
 NEVER_AWAITED = {
     "person",
+    "review",
     "models",
     "agents",
     "budgets",

@@ -21,6 +21,7 @@ from recollect.cli.keeping import backup, export, import_, stats, verify
 from recollect.cli.modelling import agents, models
 from recollect.cli.packing import context
 from recollect.cli.reading import history_, list_, profile, recall, show, why_not
+from recollect.cli.reviewing import review
 from recollect.cli.routing import route
 from recollect.cli.tables import RED, clean, paint_if
 from recollect.cli.terminal import screen_of
@@ -32,7 +33,7 @@ __all__ = ["commands", "main"]
 
 #: The commands in the order of the help, under their headings.
 SECTIONS = {
-    "Remember": (remember, correct, reinforce, restore, undo, forget),
+    "Remember": (remember, correct, review, reinforce, restore, undo, forget),
     "Look": (recall, why_not, context, list_, show, history_, profile, forecast),
     "Keep": (consolidate, export, import_, backup, verify, doctor, stats),
     "Later": (maintain, worker, jobs),

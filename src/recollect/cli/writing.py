@@ -22,7 +22,7 @@ from recollect.cli.terminal import screen_of
 from recollect.domain import times
 from recollect.domain.errors import ValidationError
 from recollect.domain.limits import TEXT_BYTES_MAX
-from recollect.domain.records import JsonObject, Kind, MemoryRecord, Receipt
+from recollect.domain.records import JsonObject, Kind, MemoryRecord, Receipt, Remembered
 
 if TYPE_CHECKING:
     from recollect.client.memory import Memory
@@ -43,6 +43,7 @@ SAID = {
     "stored": "Remembered",
     "replayed": "Already remembered",
     "similar": "Known, and now stronger",
+    "echo": "Known: it was recalled just now",
 }
 #: Memories that a confirmation shows before it asks.
 SHOWN_BEFORE_ERASING = 5
@@ -92,7 +93,26 @@ def remember(
         told = memory.remember(text, key=key, force=force, **fields)
     answer = {"outcome": told.outcome, "durability": told.durability, **told.memory.to_dict()}
     said = SAID[told.outcome]
-    asked.tell(answer, lambda: _confirmed(said, told.memory))
+    answer["superseded"], answer["disputed"] = list(told.superseded), list(told.disputed)
+    answer["treated"] = [[one.what, one.action, one.count] for one in told.treated]
+
+    def lines() -> Iterator[str]:
+        yield from _confirmed(said, told.memory)
+        yield from _consequences(told)
+
+    asked.tell(answer, lines)
+
+
+def _consequences(told: Remembered) -> Iterator[str]:
+    """What a write did besides storing a text."""
+    if told.superseded:
+        yield f"It replaces {', '.join(map(short, told.superseded))}"
+    if told.disputed:
+        yield f"It contradicts {', '.join(map(short, told.disputed))}: see `recollect review`"
+    if told.memory.status == "quarantined":
+        yield "It is set apart until it is approved: see `recollect review`"
+    for one in told.treated:
+        yield f"{counted(one.count, one.what.removesuffix('s').replace('_', ' '))} {one.action}"
 
 
 def _from_stdin() -> str:

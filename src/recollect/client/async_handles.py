@@ -23,7 +23,7 @@ from recollect.domain.clients import AgentRecord, ModelClient
 from recollect.domain.context import Context
 from recollect.domain.costs import Budget
 from recollect.domain.distilling import TEMPLATE, Summary
-from recollect.domain.drafts import MessageFields, Moment, message_fields
+from recollect.domain.drafts import MessageFields, Moment, NewFields, message_fields
 from recollect.domain.errors import NotFound
 from recollect.domain.recall import Recall
 from recollect.domain.records import (
@@ -33,6 +33,7 @@ from recollect.domain.records import (
     MemoryRecord,
     Profile,
     Remembered,
+    Review,
     SessionRecord,
 )
 from recollect.domain.requests import Because, NewMemory, Question
@@ -255,6 +256,52 @@ class AsyncPerson:
         """Put the whole profile back to a template, empty unless given; `undo` takes it back."""
         because = Because(actor, reason)
         return await self._backend.reset_profile(self._scope, template or TEMPLATE, because)
+
+
+class AsyncReviews:
+    """What waits for a decision: quarantined memories, and disputed ones."""
+
+    def __init__(self, backend: Backend, scope: Scope) -> None:
+        self._backend = backend
+        self._scope = scope
+
+    async def list(self, *, limit: int = 50) -> Sequence[Review]:
+        """Each with why it waits and the memories that it contradicts, oldest first."""
+        return await self._backend.reviews(self._scope, limit)
+
+    async def approve(
+        self,
+        id: Which,
+        *,
+        keep: bool = False,
+        actor: str | None = None,
+        reason: str | None = None,
+    ) -> MemoryRecord:
+        """Let a memory that waits take part in recall. What it contradicts is superseded; with
+        `keep` that stays true as well.
+        """
+        because = Because(actor, reason)
+        return await self._backend.approve(self._scope, memory_id(id), because, keep=keep)
+
+    async def reject(
+        self, id: Which, *, actor: str | None = None, reason: str | None = None
+    ) -> MemoryRecord:
+        """Archive a memory that waits; what it contradicts stays as it is."""
+        return await self._backend.reject(self._scope, memory_id(id), Because(actor, reason))
+
+    async def merge(
+        self,
+        id: Which,
+        text: str,
+        *,
+        vector: Sequence[float] | None = None,
+        actor: str | None = None,
+        reason: str | None = None,
+        **fields: Unpack[NewFields],
+    ) -> Remembered:
+        """Store one memory in place of one that waits and those that it contradicts."""
+        new = NewMemory(text, fields, None, vector)
+        return await self._backend.merge(self._scope, memory_id(id), new, Because(actor, reason))
 
 
 class AsyncItems:

@@ -21,6 +21,7 @@ from recollect.client.async_handles import (
     AsyncModels,
     AsyncPerson,
     AsyncProfileCategory,
+    AsyncReviews,
 )
 from recollect.client.files import checked_path, read_lines, write_lines
 from recollect.client.opening import open_backend
@@ -124,10 +125,8 @@ class AsyncMemory:
     ) -> Remembered:
         """Store a memory. With `key` the same call may be repeated safely.
 
-        What says the same as a memory of this scope strengthens that one, which is then returned
-        as `similar`; with `force` it is stored all the same. What answers a question anew (by its
-        `attribute`, or recognised in the text: "I live in …") supersedes the memory that answered
-        it before; where it is not clear which is true, both are listed by `review()`.
+        What says the same as a memory strengthens that one (`similar`), unless `force`. Another
+        answer to a question supersedes the former one, or waits in `review()` if it is not clear.
 
         >>> ana.remember("I moved to Lisbon in March.", kind="fact", tags=["home"])
         """
@@ -162,10 +161,7 @@ class AsyncMemory:
         text: str | None = None,
         **fields: Unpack[Fields],
     ) -> MemoryRecord:
-        """Change fields of a memory; what it was stays in its history. None clears a field.
-
-        >>> ana.update(trip.id, importance=0.9, if_version=1)
-        """
+        """Change fields of a memory; what it was stays in its history. None clears a field."""
         changes: dict[str, Any] = dict(fields)
         if text is not None:
             changes["text"] = text
@@ -414,6 +410,10 @@ class AsyncMemory:
     async def tree(self, id: Which, *, depth: int = 3) -> Tree:
         """A memory and what hangs below it."""
         return await self._backend.tree(self._scope, memory_id(id), depth)
+
+    def review(self) -> AsyncReviews:
+        """A handle for what waits for a decision: list, approve, reject or merge it."""
+        return AsyncReviews(self._backend, self._scope)
 
     def group(self, name: str) -> AsyncGrouping:
         """A handle for a named set of memories; it is made when something is added.

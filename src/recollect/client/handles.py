@@ -18,13 +18,14 @@ from recollect.client.async_handles import (
     AsyncModels,
     AsyncPerson,
     AsyncProfileCategory,
+    AsyncReviews,
 )
 from recollect.client.runner import Runner
 from recollect.domain.clients import AgentRecord, ModelClient
 from recollect.domain.context import Context
 from recollect.domain.costs import Budget
 from recollect.domain.distilling import Summary
-from recollect.domain.drafts import MessageFields
+from recollect.domain.drafts import MessageFields, NewFields
 from recollect.domain.recall import Recall
 from recollect.domain.records import (
     Batch,
@@ -33,6 +34,7 @@ from recollect.domain.records import (
     MemoryRecord,
     Profile,
     Remembered,
+    Review,
     SessionRecord,
 )
 
@@ -207,6 +209,47 @@ class Person:
     ) -> dict[str, Profile]:
         """Put the whole profile back to a template, empty unless given; `undo` takes it back."""
         return self._runner.run(self._inner.reset(template, actor=actor, reason=reason))
+
+
+class Reviews:
+    """What waits for a decision: quarantined memories, and disputed ones."""
+
+    def __init__(self, inner: AsyncReviews, runner: Runner) -> None:
+        self._inner = inner
+        self._runner = runner
+
+    def list(self, *, limit: int = 50) -> Sequence[Review]:
+        """Each with why it waits and the memories that it contradicts, oldest first."""
+        return self._runner.run(self._inner.list(limit=limit))
+
+    def approve(
+        self, id: Which, *, keep: bool = False, actor: str | None = None, reason: str | None = None
+    ) -> MemoryRecord:
+        """Let a memory that waits take part in recall. What it contradicts is superseded; with
+        `keep` that stays true as well.
+        """
+        return self._runner.run(self._inner.approve(id, keep=keep, actor=actor, reason=reason))
+
+    def reject(
+        self, id: Which, *, actor: str | None = None, reason: str | None = None
+    ) -> MemoryRecord:
+        """Archive a memory that waits; what it contradicts stays as it is."""
+        return self._runner.run(self._inner.reject(id, actor=actor, reason=reason))
+
+    def merge(
+        self,
+        id: Which,
+        text: str,
+        *,
+        vector: Sequence[float] | None = None,
+        actor: str | None = None,
+        reason: str | None = None,
+        **fields: Unpack[NewFields],
+    ) -> Remembered:
+        """Store one memory in place of one that waits and those that it contradicts."""
+        return self._runner.run(
+            self._inner.merge(id, text, vector=vector, actor=actor, reason=reason, **fields)
+        )
 
 
 class Items:

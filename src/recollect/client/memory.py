@@ -19,6 +19,7 @@ from recollect.client.handles import (
     Models,
     Person,
     ProfileCategory,
+    Reviews,
 )
 from recollect.client.opening import open_backend
 from recollect.client.runner import Inline, LoopThread, Runner
@@ -101,10 +102,8 @@ class Memory:
     ) -> Remembered:
         """Store a memory. With `key` the same call may be repeated safely.
 
-        What says the same as a memory of this scope strengthens that one, which is then returned
-        as `similar`; with `force` it is stored all the same. What answers a question anew (by its
-        `attribute`, or recognised in the text: "I live in …") supersedes the memory that answered
-        it before; where it is not clear which is true, both are listed by `review()`.
+        What says the same as a memory strengthens that one (`similar`), unless `force`. Another
+        answer to a question supersedes the former one, or waits in `review()` if it is not clear.
 
         >>> ana.remember("I moved to Lisbon in March.", kind="fact", tags=["home"])
         """
@@ -142,10 +141,7 @@ class Memory:
         text: str | None = None,
         **fields: Unpack[Fields],
     ) -> MemoryRecord:
-        """Change fields of a memory; what it was stays in its history. None clears a field.
-
-        >>> ana.update(trip.id, importance=0.9, if_version=1)
-        """
+        """Change fields of a memory; what it was stays in its history. None clears a field."""
         return self._runner.run(
             self._inner.update(
                 id, if_version=if_version, actor=actor, reason=reason, text=text, **fields
@@ -384,6 +380,10 @@ class Memory:
     def tree(self, id: Which, *, depth: int = 3) -> Tree:
         """A memory and what hangs below it."""
         return self._runner.run(self._inner.tree(id, depth=depth))
+
+    def review(self) -> Reviews:
+        """A handle for what waits for a decision: list, approve, reject or merge it."""
+        return Reviews(self._inner.review(), self._runner)
 
     def group(self, name: str) -> Grouping:
         """A handle for a named set of memories; it is made when something is added.

@@ -4,7 +4,8 @@ RecollectError
 ├── ValidationError            what was asked cannot be understood (names the field and the value)
 │   ├── UnknownFilter          a filter names a field or an operator that does not exist
 │   ├── InvalidCursor          a cursor that this store did not hand out
-│   └── PayloadTooLarge        over a limit of `domain.limits`
+│   ├── PayloadTooLarge        over a limit of `domain.limits`
+│   └── ContentRefused         it holds what the content policy refuses; never quoted
 ├── PermissionDenied           who is asking may not do this
 ├── NotFound                   nothing with that id in this scope (the same for foreign ids)
 ├── ConflictError              the thing changed or already exists
@@ -65,6 +66,15 @@ class ValidationError(RecollectError):
     def __init__(self, message: str, *, field: str | None = None) -> None:
         super().__init__(message)
         self.field = field
+
+
+class ContentRefused(ValidationError):
+    """A text holds what the content policy refuses, or asks not to be remembered."""
+
+    code, http_status = "content-refused", 422
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, field="text")
 
 
 class UnknownFilter(ValidationError):

@@ -232,17 +232,27 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True)
+class Treated:
+    """What the content policy did to a text: to which class of content, and how often."""
+
+    what: str
+    action: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Remembered:
     """What `remember` did: the memory, and how it got there."""
 
     memory: MemoryRecord
     #: stored; replayed when the key was seen before; similar when a memory that says the same was
-    #: strengthened instead
+    #: strengthened instead; echo when it was recalled from here a moment ago, and nothing was done
     outcome: str = "stored"
     durability: str = "full"  #: full: on disk; relaxed: would not survive a power cut yet
     pending_embedding: bool = False  #: True when the vector will follow later
     superseded: tuple[str, ...] = ()  #: ids of memories that are no longer true because of it
     disputed: tuple[str, ...] = ()  #: ids of memories that it contradicts; listed for review
+    treated: tuple[Treated, ...] = ()  #: what the content policy took out of the text
 
     @property
     def id(self) -> str:
@@ -258,6 +268,15 @@ class Remembered:
     def similar(self) -> MemoryRecord | None:
         """The memory that said the same already, if there was one."""
         return self.memory if self.outcome == "similar" else None
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """A memory that waits for a decision: why, and the memories that it contradicts."""
+
+    memory: MemoryRecord
+    why: str  #: quarantined or disputed
+    others: tuple[MemoryRecord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from recollect.domain import times
 from recollect.domain.drafts import check_fields, check_json, check_text
-from recollect.domain.errors import ValidationError, shown
+from recollect.domain.errors import ContentRefused, ValidationError, shown
 from recollect.domain.ids import GROUP, MEMORY, require
 from recollect.domain.limits import METADATA_BYTES_MAX, PROFILE_BYTES_MAX, share
 from recollect.domain.operations import (
@@ -22,11 +22,18 @@ from recollect.domain.operations import (
     SetMember,
     WriteProfile,
 )
-from recollect.domain.records import JsonObject, MemoryRecord, Verification
+from recollect.domain.records import (
+    TRUST_OF_SOURCE,
+    JsonObject,
+    MemoryRecord,
+    Source,
+    Verification,
+)
 from recollect.domain.requests import Because
 from recollect.domain.scopes import Place, PlaceKind, Scope, check_name
-from recollect.engine.core import LOG, SALT_BYTES, Core
+from recollect.engine.core import LOG, SALT_BYTES
 from recollect.engine.remembering import replace_salt
+from recollect.engine.safeguarding import Safeguarding
 from recollect.logs import ms_since, note
 from recollect.ports.store import Progress
 
@@ -39,7 +46,7 @@ NOT_YET = Entry(b"")
 _RESTORED = ("superseded_by", "position", "session", "reinforcements")
 
 
-class Carrying(Core):
+class Carrying(Safeguarding):
     """Moving memories in and out, and keeping them safe."""
 
     async def export(self, scope: Scope, *, everything: bool) -> AsyncIterator[JsonObject]:
@@ -110,15 +117,16 @@ class Carrying(Core):
         """Take over lines of an export, in one transaction; ids and times stay what they were.
 
         Lines that are here already are counted and left; memories and people that were erased do
-        not come back.
+        not come back; what the content policy refuses is counted and left as well.
         """
         stamp = self._stamp("import", because)
-        told = dict.fromkeys((*_COUNTED.values(), "known", "erased"), 0)
+        told = dict.fromkeys((*_COUNTED.values(), "known", "erased", "refused"), 0)
         for line in lines:
             _check_line(line)
         erased = await self._erased(scope, lines)
         known = await self._known(scope, lines)
         operations: list[Operation] = []
+        refused = await self._missing(scope, lines) if self._content.refuses else set[str]()
         for line in lines:
             target = _target(scope, line)
             if _mentions(line, target, erased):
@@ -128,7 +136,16 @@ class Carrying(Core):
                 told["known"] += 1
                 continue
             salted = replace_salt(stamp, self._entropy.bytes(SALT_BYTES))
-            made = self._operation(salted, target, line)
+            try:
+                made = (
+                    None
+                    if _mentions(line, target, refused)
+                    else self._operation(salted, target, line)
+                )
+            except ContentRefused:
+                refused.update(str(line[name]) for name in ("id",) if name in line)
+                told["refused"] += 1
+                continue
             if made is not None:
                 operations.append(made)
                 told[_COUNTED[line["type"]]] += 1
@@ -145,7 +162,7 @@ class Carrying(Core):
                 raise ValidationError(f"unknown export version {shown(line.get('version'))}")
             return None
         if kind == "memory":
-            record = _record(scope, line, times.show(stamp.at))
+            record, _ = self._safe(_record(scope, line, times.show(stamp.at)))
             return Remember(stamp, record, NOT_YET)
         if kind == "session":
             data = check_json(line["metadata"], field="metadata", bytes_max=METADATA_BYTES_MAX)
@@ -155,6 +172,7 @@ class Carrying(Core):
             return OpenSession(stamp, scope.home, name, str(line["kind"]), data, expires)
         if kind == "profile":
             data = check_json(line["data"], field="data", bytes_max=PROFILE_BYTES_MAX)
+            data, _ = self._content.treat_data(data)
             category = check_name(line["category"], field="category")
             return WriteProfile(stamp, scope.home, category, "merge", data)
         if kind == "group":
@@ -200,6 +218,19 @@ class Carrying(Core):
         for target, names in by_scope.items():
             known.update(await self._store.get(names, self._everything(target)))
         return known
+
+    async def _missing(self, scope: Scope, lines: Sequence[JsonObject]) -> set[str]:
+        """What lines refer to and neither they nor the store hold: an earlier line was refused."""
+        here = {str(line["id"]) for line in lines if line.get("type") == "memory"}
+        named: dict[Scope, set[str]] = {}
+        for line in lines:
+            if line.get("type") in ("link", "member", "parent"):
+                ends = {str(line[name]) for name in ("id", "source", "target") if name in line}
+                named.setdefault(_target(scope, line), set()).update(ends - here)
+        missing: set[str] = set()
+        for target, ids in named.items():
+            missing |= ids - set(await self._store.get(list(ids), self._everything(target)))
+        return missing
 
     async def backup(self, path: str, progress: Progress) -> None:
         """Write a consistent copy while others go on reading and writing."""
@@ -285,6 +316,9 @@ def _mentions(line: JsonObject, target: Scope, erased: set[str]) -> bool:
 def _record(scope: Scope, line: JsonObject, now: Any) -> MemoryRecord:
     """A record from a line of an export."""
     settable = {name: line[name] for name in _SETTABLE if name in line and line[name] is not None}
+    settable.setdefault("source", Source.IMPORT.value)
+    if "trust" not in settable and settable["source"] in list(Source):
+        settable["trust"] = TRUST_OF_SOURCE[Source(settable["source"])].value
     restored = {name: line[name] for name in _RESTORED if line.get(name) is not None}
     learned = line.get("created_at")
     created = now if learned is None else times.show(times.parse(learned, field="created_at"))

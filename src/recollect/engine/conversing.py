@@ -18,7 +18,7 @@ from recollect.domain.queries import Scan, View
 from recollect.domain.records import MemoryRecord, Profile, SessionRecord, Status
 from recollect.domain.requests import Because
 from recollect.domain.scopes import Scope, check_name
-from recollect.engine.core import Core
+from recollect.engine.safeguarding import Safeguarding
 from recollect.ports.backend import ProfileMode
 
 NOBODY = Because()
@@ -26,7 +26,7 @@ NOBODY = Because()
 CATEGORIES = ("personal_info", "areas_to_improve", "knowledge_strengths")
 
 
-class Conversing(Core):
+class Conversing(Safeguarding):
     """Sessions, their messages, and profiles."""
 
     async def open_session(
@@ -100,6 +100,7 @@ class Conversing(Core):
                 raise ValidationError("name the key to remove", field="path")
         elif mode != "clear":
             document = check_json(data, field=category, bytes_max=PROFILE_BYTES_MAX)
+            document, _ = self._content.treat_data(document)
         stamp = self._stamp(f"{mode} profile", because)
         op = WriteProfile(stamp, scope.home, category, mode, document, path, if_version)
         return (await self._store.apply([op]))[0]

@@ -8,10 +8,13 @@ from recollect.engine.forgetting import Erasing
 from recollect.engine.living import Living
 from recollect.engine.modelling import Modelling
 from recollect.engine.relating import Relating
+from recollect.engine.reviewing import Reviewing
 from recollect.engine.revising import Revising
 
 
-class Engine(Assembling, Modelling, Explaining, Relating, Revising, Living, Erasing, Carrying):
+class Engine(
+    Assembling, Modelling, Reviewing, Explaining, Relating, Revising, Living, Erasing, Carrying
+):
     """Implements `ports.backend.Backend` on a store."""
 
     async def close(self) -> None:

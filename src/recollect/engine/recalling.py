@@ -21,6 +21,7 @@ from recollect.domain.requests import Question
 from recollect.domain.scopes import Scope, check_characters
 from recollect.engine.core import LOG, given_vector
 from recollect.engine.dating import Dating, in_its_time
+from recollect.engine.safeguarding import Safeguarding
 from recollect.logs import ms_since, note
 from recollect.ports.store import Candidates
 from recollect.retrieval.explanation import in_days, whys
@@ -51,7 +52,7 @@ class Inquiry:
         return ("words",) if self.vector is None else ("words", "meaning")
 
 
-class Recalling(Dating):
+class Recalling(Dating, Safeguarding):
     """Searching memories."""
 
     async def recall(self, scope: Scope, question: Question) -> Recall:
@@ -61,6 +62,7 @@ class Recalling(Dating):
         view, asked, limit = inquiry.view, inquiry.asked, inquiry.limit
         best = await self._noted(view, await self._sourced(view, hits[:limit]))
         self._count_read([hit.memory for hit in best])
+        self._note_recalled(scope, [hit.memory for hit in best])
         if LOG.isEnabledFor(logging.DEBUG):
             told = {"hits": len(best), "searched": searched, "terms": len(asked.terms)}
             note(LOG, logging.DEBUG, "recalled", **told, ms=ms_since(begun))

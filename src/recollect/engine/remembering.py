@@ -3,7 +3,7 @@
 import json
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -37,12 +37,13 @@ from recollect.domain.operations import (
     Stamp,
     Touch,
 )
-from recollect.domain.records import Batch, Failed, MemoryRecord, Remembered, Status
+from recollect.domain.records import Batch, Failed, MemoryRecord, Remembered, Status, Treated
 from recollect.domain.requests import Because, NewMemory
 from recollect.domain.scopes import Place, Scope, check_name
 from recollect.engine.contradicting import NONE, Contradicting, Verdict, judged
 from recollect.engine.core import LOG, SALT_BYTES, given_vector, given_vectors
 from recollect.engine.deriving import Deriving
+from recollect.engine.safeguarding import Safeguarding
 from recollect.extraction.claims import Claim
 from recollect.logs import ms_since, note
 
@@ -68,7 +69,7 @@ class _Writing:
     verdict: Verdict
 
 
-class Remembering(Contradicting, Deriving):
+class Remembering(Contradicting, Deriving, Safeguarding):
     """Writing memories."""
 
     async def remember(self, scope: Scope, new: NewMemory, because: Because) -> Remembered:
@@ -85,8 +86,14 @@ class Remembering(Contradicting, Deriving):
             raise ValidationError("the batch is empty: there is nothing to remember", field="items")
         begun = time.perf_counter()
         stamp = self._stamp("remember", because)
-        drafts = self._drafts(scope, items, stamp, atomic=atomic)
+        drafts, treated = self._drafts(scope, items, stamp, atomic=atomic)
+        if treated:  # a vector of what was taken out is not kept either
+            items = [
+                replace(one, vector=None) if i in treated else one for i, one in enumerate(items)
+            ]
         good = {index: made for index, made in drafts.items() if isinstance(made, MemoryRecord)}
+        echoes = await self._echoes(scope, items, good)
+        good = {index: made for index, made in good.items() if index not in echoes}
         claims = {index: self._claims_of(record) for index, record in good.items()}
         entries = dict(zip(good, await self._written(items, good, claims), strict=True))
         told: dict[int, Remembered | Failed] = {}
@@ -105,7 +112,10 @@ class Remembering(Contradicting, Deriving):
             for index, made in drafts.items()
             if not isinstance(made, MemoryRecord)
         }
-        batch = Batch(tuple((told.get(index) or failed[index]) for index in range(len(items))))
+        for index, record in echoes.items():
+            told[index] = Remembered(record, "echo", self._store.durability)
+        results = ((told.get(index) or failed[index]) for index in range(len(items)))
+        batch = Batch(tuple(with_treated(results, treated) if treated else results))
         if LOG.isEnabledFor(logging.DEBUG):
             _note_written(batch, begun)
         return batch
@@ -150,14 +160,18 @@ class Remembering(Contradicting, Deriving):
 
     def _drafts(
         self, scope: Scope, items: Sequence[NewMemory], stamp: Stamp, *, atomic: bool
-    ) -> dict[int, MemoryRecord | RecollectError]:
-        """Each item as a record, or what is wrong with it."""
+    ) -> tuple[dict[int, MemoryRecord | RecollectError], dict[int, tuple[Treated, ...]]]:
+        """Each item as a record, or what is wrong with it; and what the content policy did."""
         now = times.show(stamp.at)
         drafts: dict[int, MemoryRecord | RecollectError] = {}
+        treated: dict[int, tuple[Treated, ...]] = {}
         for index, item in enumerate(items):
             try:
                 id = self._new_id(ids.MEMORY)
-                drafts[index] = new_record(id, scope, item.text, item.fields, now)
+                made = new_record(id, scope, item.text, item.fields, now)
+                drafts[index], done = self._safe(made)
+                if done:
+                    treated[index] = done
                 _check_key(item.key)
                 if item.vector is not None and not atomic:
                     self._space(len(given_vector(item.vector)), given=True)
@@ -165,7 +179,7 @@ class Remembering(Contradicting, Deriving):
                 if atomic:
                     raise
                 drafts[index] = exc
-        return drafts
+        return drafts, treated
 
     async def _written(
         self,
@@ -217,14 +231,17 @@ class Remembering(Contradicting, Deriving):
         """Change fields of a memory."""
         if not fields:
             raise ValidationError("nothing to change: name at least one field", field="fields")
-        changes = check_fields(fields)
+        changes = self._safe_changes(check_fields(fields))
         entry, later = None, list[Operation]()
         now = self._clock.now()
         if "text" in changes or "speaker" in changes:
             old = await self._one(scope, id)
             if "text" in changes and "metadata" not in changes:
                 changes["metadata"] = without_value(old.metadata)
-            entry = await self._entry(replace(old, **changes))
+            new = self._set_apart(replace(old, **changes))
+            if new.status != old.status:
+                changes["status"] = new.status
+            entry = await self._entry(new)
             later = self._embedding_job(id, scope.home, entry, now)
         expect: dict[str, Any] = {}
         if if_version is not None:
@@ -247,10 +264,12 @@ class Remembering(Contradicting, Deriving):
             {k: v for k, v in new.fields.items() if k in ("valid_from", "occurred_at")}
         )
         since = begins.get("valid_from") or begins.get("occurred_at") or times.show(stamp.at)
-        fields = {**_inherited(old), "valid_from": since, **new.fields}
+        fields = {**inherited(old), "valid_from": since, **new.fields}
         home = replace(scope, session=old.session) if old.session != scope.session else scope
         record = new_record(self._new_id(ids.MEMORY), home, new.text, fields, times.show(stamp.at))
-        record = replace(record, place=old.place)
+        record, treated = self._safe(replace(record, place=old.place))
+        if treated:
+            new = replace(new, vector=None)
         (entry,) = await self._written([new], {0: record})
         closing = {
             "status": Status.SUPERSEDED.value,
@@ -269,7 +288,8 @@ class Remembering(Contradicting, Deriving):
                 *await self._outdated(scope, [id]),
             ]
         )
-        return Remembered(record, "stored", self._store.durability, bool(later))
+        told = Remembered(record, "stored", self._store.durability, bool(later))
+        return replace(told, superseded=(id,), treated=treated)
 
     def _embedding_job(self, id: str, place: Place, entry: Entry, at: int) -> list[Operation]:
         """The job that a text needs when the embedder did not answer."""
@@ -322,7 +342,16 @@ def _once(item: NewMemory, record: MemoryRecord) -> Once | None:
     return Once(item.key, blake2b(asked.encode(), digest_size=16).digest())
 
 
-def _inherited(old: MemoryRecord) -> dict[str, Any]:
+def with_treated(
+    results: Iterable[Remembered | Failed], treated: Mapping[int, tuple[Treated, ...]]
+) -> Iterator[Remembered | Failed]:
+    """What became of each item, with what the content policy did to it."""
+    for index, told in enumerate(results):
+        done = treated.get(index, ())
+        yield replace(told, treated=done) if done and isinstance(told, Remembered) else told
+
+
+def inherited(old: MemoryRecord) -> dict[str, Any]:
     """What a correction takes over from the memory it corrects."""
     names = ("kind", "tier", "importance", "parent", "role", "speaker", "tags", "metadata")
     found = {name: getattr(old, name) for name in (*names, "occurred_at", "source", "trust")}

@@ -70,7 +70,7 @@ class _Form:
     """One way to say a claim, as its pattern; one of the keys is in every clause that it fits."""
 
     keys: frozenset[str]
-    pattern: re.Pattern[str]
+    source: str
     attribute: str
     subject: str | None
     value: re.Pattern[str]
@@ -122,7 +122,7 @@ class _Rules:
         self._forms = [
             _Form(
                 frozenset(claim["keys"]),
-                re.compile(_filled(form, words), re.IGNORECASE),
+                _filled(form, words),
                 claim["attribute"],
                 claim.get("subject"),
                 _VALUES[claim.get("value", "any")],
@@ -163,7 +163,8 @@ class _Rules:
         while (shorter := self._after.sub("", core)) != core:
             core = shorter
         for form in forms:
-            found = form.pattern.fullmatch(core) or form.pattern.fullmatch(said)
+            pattern = _compiled(form.source)
+            found = pattern.fullmatch(core) or pattern.fullmatch(said)
             if found is not None:
                 claim = self._made(form, found, whole=whole)
                 if claim is not None:
@@ -183,6 +184,12 @@ class _Rules:
         attribute = plain(found.expand(form.attribute))
         subject = plain(found.expand(form.subject)) if form.subject else _subject(named.get("who"))
         return Claim(subject, _british(attribute), _bare(value), whole)
+
+
+@cache
+def _compiled(source: str) -> re.Pattern[str]:
+    """A pattern, made when it is first tried: to open a memory waits for none."""
+    return re.compile(source, re.IGNORECASE)
 
 
 def _filled(form: str, words: Mapping[str, str]) -> str:

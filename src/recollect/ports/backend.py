@@ -28,6 +28,7 @@ from recollect.domain.records import (
     Receipt,
     Related,
     Remembered,
+    Review,
     SessionRecord,
     Tree,
     Verification,
@@ -109,6 +110,22 @@ class Backend(Protocol):
 
     async def correct(self, scope: Scope, id: str, new: NewMemory, because: Because) -> Remembered:
         """Supersede a memory by a new one."""
+        ...
+
+    async def reviews(self, scope: Scope, limit: int) -> Sequence[Review]:
+        """What waits for a decision."""
+        ...
+
+    async def approve(self, scope: Scope, id: str, because: Because, *, keep: bool) -> MemoryRecord:
+        """Let a memory that waits take part in recall."""
+        ...
+
+    async def reject(self, scope: Scope, id: str, because: Because) -> MemoryRecord:
+        """Put a memory that waits aside."""
+        ...
+
+    async def merge(self, scope: Scope, id: str, new: NewMemory, because: Because) -> Remembered:
+        """One memory in place of one that waits and those that it contradicts."""
         ...
 
     async def link(
