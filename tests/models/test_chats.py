@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import pytest
@@ -286,3 +287,22 @@ def test_a_client_that_cannot_be_is_refused_by_field_and_shows_no_secret(
 def test_what_a_client_says_is_json() -> None:
     client = client_of({"name": "cheap", "provider": "OpenAI", "model_name": "gpt-4o-mini"})
     assert client_of(json.loads(json.dumps(client.to_dict()))) == client
+
+
+def test_threads_that_ask_at_once_share_one_connection_and_one_loop() -> None:
+    started: list[LoopThread] = []
+
+    def start() -> LoopThread:
+        started.append(LoopThread())
+        return started[-1]
+
+    with ScriptedProvider(then=lambda _: "there") as there:
+        chat = ChatBeside(connect([there.client()], environment=there.environment), start)
+        with ThreadPoolExecutor(8) as pool:
+            calls = [
+                pool.submit(lambda: Inline().run(chat.answer(Ask(HELLO, "reply")))).result
+                for _ in range(16)
+            ]
+            assert [call().text for call in calls] == ["there"] * 16
+        Inline().run(chat.close())
+    assert len(started) == 1

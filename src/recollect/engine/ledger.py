@@ -5,6 +5,7 @@ written down even if the store fails at that moment: together with the next one.
 """
 
 import logging
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -41,6 +42,7 @@ class Ledger:
         self._clock = clock
         self._prices = prices
         self._waiting: list[Charge] = []
+        self._taking = threading.Lock()
 
     async def check(self, call: Call) -> None:
         """BudgetExceeded if a call may not be made.
@@ -80,17 +82,17 @@ class Ledger:
     async def book(self, call: Call, task: str, usages: Sequence[Usage]) -> None:
         """Write down what was used."""
         at = self._clock.now()
-        for usage in usages:
-            money = self._money(usage, call, at)
-            charge = Charge(call.payer, at, call.operation, task, call.purpose, usage, money)
-            self._waiting.append(charge)
-        waiting, self._waiting = self._waiting[-WAITING_MAX:], []
+        told = (call.operation, task, call.purpose)
+        charges = [Charge(call.payer, at, *told, one, self._money(one, call, at)) for one in usages]
+        with self._taking:
+            waiting, self._waiting = [*self._waiting, *charges][-WAITING_MAX:], []
         if not waiting:
             return
         try:
             await self._store.apply([BookCharge(one) for one in waiting])
         except StorageError as exc:
-            self._waiting = [*waiting, *self._waiting]
+            with self._taking:
+                self._waiting = [*waiting, *self._waiting]
             what = "calls of models could not be written down yet"
             note(LOG, logging.WARNING, what, calls=len(waiting), error=type(exc).__name__)
 

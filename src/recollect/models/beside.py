@@ -5,6 +5,7 @@ A memory on a file needs neither loop nor thread; only a call of a model crosses
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -38,11 +39,12 @@ class _Beside:
     def __init__(self, start: Callable[[], Loop]) -> None:
         self._start = start
         self._loop: Loop | None = None
+        self._starting = threading.Lock()
 
     def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        if self._loop is None:
-            self._loop = self._start()
-        return self._loop.run(coroutine)
+        with self._starting:
+            loop = self._loop = self._loop or self._start()
+        return loop.run(coroutine)
 
     def _end(self, last: Coroutine[Any, Any, None]) -> None:
         loop, self._loop = self._loop, None
