@@ -77,7 +77,32 @@ def _context(memory: Memory, text: str) -> Any:
     """A message so long that the memory model is asked to sum it up."""
     with memory.session(id=text) as chat:
         chat.add("user", f"{text} {FILLING}")
-        return chat.context()
+        return chat.context("And what then?")
+
+
+def _consolidate(memory: Memory, text: str) -> Any:
+    """Memories that links hold together, some days later."""
+    ana = memory.scope(user=text)
+    first, *others = [ana.remember(f"{text} said {n} times") for n in ("one", "two", "three")]
+    for other in others:
+        ana.link(first, other)
+    later(memory, days=3)
+    return ana.consolidate().made
+
+
+def _profile(memory: Memory, text: str) -> Any:
+    """A profile that is too long to be told whole, when its time has come."""
+    ana = memory.scope(user=text)
+    ana.profile("preferences").merge({f"taste {n}": f"likes {text} {n}" for n in range(40)})
+    ana.person().refresh()
+    later(memory, days=2)
+    return memory.maintain()
+
+
+def later(memory: Memory, **by: float) -> None:
+    """Move the clock of a memory that stands still."""
+    clock: Any = memory._inner._backend._clock  # type: ignore[attr-defined]
+    clock.advance(**by)
 
 
 def _test(memory: Memory, _: str) -> Any:
@@ -98,12 +123,16 @@ WRITING: Mapping[str, Place] = {
     "import": _import,
     "given": _given,
 }
+#: The places that ask a language model.
+ASKING_PLACES = {"context", "consolidate", "profile", "models test"}
 #: What answers all the same.
 READING: Mapping[str, Place] = {
     "recall": lambda memory, text: memory.recall(text),
     "recall with a vector": lambda memory, text: memory.recall(text, vector=[1.0] * 8),
     "catch_up": lambda memory, _: memory.catch_up(limit=1),
     "context": _context,
+    "consolidate": _consolidate,
+    "profile": _profile,
     "models test": _test,
 }
 #: What the source calls them, and by which of the places above they are tried.
@@ -116,6 +145,10 @@ COVERED: Mapping[str, str] = {
     "_knows_dimensions": "given",
     "embed_later": "catch_up",
     "operation:context": "context",
+    "operation:consolidate": "consolidate",
+    "_drafted": "consolidate",
+    "operation:profile": "profile",
+    "_written_short": "profile",
 }
 
 
