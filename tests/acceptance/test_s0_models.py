@@ -115,7 +115,25 @@ def reply(memory: Memory, agent: str | None) -> str:
     return Inline().run(chat.answer(Ask(HELLO, "reply"))).text
 
 
-@pytest.mark.acceptance("0.1", half="long outputs are stored by the context of a model call")
+@pytest.mark.acceptance("0.1")
+@pytest.mark.parametrize(("agent", "works"), [("chat", "cheap"), ("bare", "dear")])
+def test_a_long_output_is_summed_up_by_the_memory_model_of_its_agent(
+    agent: str, works: str
+) -> None:
+    memory, shelf = with_shelf()
+    with memory.scope(agent=agent).session(id="s1") as chat:
+        chat.add("tool", "line of a log that nobody wants to read again\n" * 400)
+        context = chat.context("What went wrong?")
+    assert f"by {works}" in context.text
+    assert {name: len(one.asked) for name, one in shelf.made.items()} == {works: 1}
+    assert shelf.made[works].asked[0].purpose == "summary"
+    told = memory.cost(by=["purpose", "agent", "operation"]).lines
+    assert [dict(one.names) for one in told] == [
+        {"purpose": "memory", "agent": agent, "operation": "context"}
+    ]
+
+
+@pytest.mark.acceptance("0.1")
 def test_memory_work_is_done_by_the_memory_model_and_never_by_the_reasoning_model() -> None:
     memory, shelf = with_shelf()
     assert summarise(memory, "chat") == "by cheap"
