@@ -95,3 +95,27 @@ def test_a_kind_or_a_tenant_may_have_a_policy_of_its_own(face: str, tmp_path: Pa
 
 def clock_now(clock: FrozenClock) -> datetime:
     return times.show(clock.now())
+
+
+@pytest.mark.acceptance("3.7")
+@pytest.mark.parametrize("face", FACES)
+def test_what_is_used_is_reinforced_only_where_that_is_wanted(face: str, tmp_path: Path) -> None:
+    for factor, importance in ((1.0, 0.5), (1.1, 0.55)):
+        folder = tmp_path / str(factor)
+        folder.mkdir()
+        with opened(face, folder, policy={"reinforce_used": factor}) as world:
+            used, idle, gone = (world.memory.remember(text).memory for text in ("tea", "x", "y"))
+            world.clock.advance(days=1)
+            for _ in range(3):  # once, however often
+                world.memory.recall("tea")
+            world.memory.get(gone)
+            world.memory.forget(gone)
+            world.memory.maintain()
+            after = world.memory.get(used)
+            assert after.importance == pytest.approx(importance)
+            assert after.access_count == 3
+            assert (after.reinforced_at == used.reinforced_at) is (factor == 1.0)
+            assert world.memory.get(idle).version == 1
+            if factor > 1:
+                event = world.memory.history(used)[-1].event
+                assert (event.action, event.reason) == ("reinforce", "used")

@@ -197,10 +197,16 @@ class Rehome:
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """Count reads. Buffered by the engine and flushed in batches; leaves no event."""
+    """Count reads. Buffered by the engine and flushed in batches; leaves no event.
+
+    With a `stamp` what was read is reinforced by `factor` as well, once however often it was read,
+    and that is an event.
+    """
 
     counts: Mapping[str, int]
     at: int
+    stamp: Stamp | None = None
+    factor: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ class Policy:
     )
     reinforce_factor: float = _rule(1.2, "what a reinforcement multiplies importance by", 0.001, 10)
     reinforce_used: float = _rule(
-        1.0, "what tending multiplies importance by where a memory was read; 1: nothing", 1, 10
+        1.0, "what reading a memory multiplies importance by, said for all; 1: nothing", 1, 10
     )
     medium_days: float = _rule(7.0, "age from which a short memory can become medium", 0, DAYS_MAX)
     medium_uses: int = _rule(3, "reads and reinforcements that it takes", 0, 1_000_000)
@@ -106,6 +106,11 @@ class Policies:
         usual = _own(self.said, Policy(), {})
         tenants = self.said.get("tenants", {})
         return usual, {name: _own(told, usual.usual, usual.kinds) for name, told in tenants.items()}
+
+    @property
+    def usual(self) -> Policy:
+        """What holds unless a tenant or a kind has a policy of its own."""
+        return self._own[0].usual
 
     def of(self, tenant: str, kind: str) -> Policy:
         """The policy of a kind of memory of a tenant."""

@@ -5,11 +5,15 @@ writes nothing, so it does not matter how often a job runs, or whether one runs 
 """
 
 import math
+from dataclasses import replace
+from hashlib import blake2b
 from typing import Any
 
 from recollect.domain import times
 from recollect.domain.errors import ValidationError, shown
+from recollect.domain.operations import Reinforce, Stamp
 from recollect.domain.records import MemoryRecord
+from recollect.domain.scopes import Place
 
 
 def check_factor(factor: object) -> float:
@@ -21,6 +25,12 @@ def check_factor(factor: object) -> float:
             field="factor",
         )
     return float(number)
+
+
+def used(id: str, place: Place, stamp: Stamp, factor: float) -> Reinforce:
+    """The reinforcement of one of several memories that were read: one event, a salt for each."""
+    salt = blake2b(stamp.salt + id.encode(), digest_size=len(stamp.salt)).digest()
+    return Reinforce(replace(stamp, salt=salt), id, (place,), factor)
 
 
 def reinforced(record: MemoryRecord, factor: float, at: int) -> dict[str, Any]:

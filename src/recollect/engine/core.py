@@ -25,7 +25,7 @@ from recollect.domain.errors import (
 )
 from recollect.domain.health import Severity
 from recollect.domain.limits import DIMENSIONS_MAX
-from recollect.domain.operations import Enqueue, Entry, Stamp
+from recollect.domain.operations import Enqueue, Entry, Operation, Stamp, Touch
 from recollect.domain.passages import WORDS_MAX, passages
 from recollect.domain.queries import View
 from recollect.domain.records import MemoryRecord, Status
@@ -306,9 +306,16 @@ class Core:
         for record in records:
             self._touched[record.id] = self._touched.get(record.id, 0) + 1
 
-    def _take_touched(self) -> Mapping[str, int]:
+    def _take_touched(self) -> list[Operation]:
+        """What writes the reads down, and reinforces what was read where the policy says so."""
         touched, self._touched = self._touched, {}
-        return touched
+        if not touched:
+            return []
+        factor = self._conduct.policies.usual.reinforce_used
+        if factor == 1.0:
+            return [Touch(touched, self._clock.now())]
+        stamp = self._stamp("reinforce", Because("recollect", "used"))
+        return [Touch(touched, stamp.at, stamp, factor)]
 
 
 def _payer_of(record: MemoryRecord) -> Payer:

@@ -35,7 +35,6 @@ from recollect.domain.operations import (
     Repeated,
     SetLink,
     Stamp,
-    Touch,
 )
 from recollect.domain.records import Batch, Failed, MemoryRecord, Remembered, Status, Treated
 from recollect.domain.requests import Because, NewMemory
@@ -151,7 +150,7 @@ class Remembering(Contradicting, Deriving, Safeguarding):
             return {}
         stores: list[Operation] = [one.store for one in planned]
         further = [op for one in planned for op in (*one.following, *one.jobs)]
-        further += self._due_touches(stamp.at)
+        further += self._due_touches()
         answers = await self._store.apply([*stores, *further], atomic=atomic)
         return {
             one.index: self._told(one, answer)
@@ -198,10 +197,10 @@ class Remembering(Contradicting, Deriving, Safeguarding):
         """By how much saying a thing again strengthens it; None to store it again."""
         return REPEATED if self._conduct.duplicates == "strengthen" else None
 
-    def _due_touches(self, at: int) -> list[Operation]:
+    def _due_touches(self) -> list[Operation]:
         if len(self._touched) < TOUCH_AT:
             return []
-        return [Touch(self._take_touched(), at)]
+        return self._take_touched()
 
     def _told(self, writing: _Writing, answer: Any) -> Remembered | Failed:
         if isinstance(answer, RecollectError):
@@ -303,7 +302,7 @@ class Remembering(Contradicting, Deriving, Safeguarding):
         try:
             if touched:
                 with suppress(ClosedError):  # closed before, or this is a forked child
-                    await self._store.apply([Touch(touched, self._clock.now())], atomic=False)
+                    await self._store.apply(touched, atomic=False)
         finally:
             await self._store.close()
             note(LOG, logging.INFO, "closed")

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from recollect.domain import tending, times
 from recollect.domain.jobs import Job
-from recollect.domain.operations import Alter, Enqueue, Operation, Touch
+from recollect.domain.operations import Alter, Enqueue, Operation
 from recollect.domain.queries import View
 from recollect.domain.requests import Because
 from recollect.engine.core import SALT_BYTES, Core
@@ -22,8 +22,7 @@ class Tending(Core):
     async def tend(self, job: Job) -> Sequence[Operation]:
         """A job for every place."""
         now = self._clock.now()
-        touched = self._take_touched()
-        reads: list[Operation] = [Touch(touched, now)] if touched else []
+        reads = self._take_touched()
         places = await self._store.places(None)
         return [*reads, *(Enqueue(now, TEND_PLACE, {}, place, unique=True) for place in places)]
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from recollect.domain import consolidation, digests, merging, operations, times
+from recollect.domain import consolidation, digests, merging, operations, reinforcing, times
 from recollect.domain.errors import (
     ConflictError,
     IdempotencyMismatch,
@@ -22,7 +22,6 @@ from recollect.domain.records import (
     compact,
     pack,
 )
-from recollect.domain.reinforcing import reinforced
 from recollect.domain.sameness import repeats, strengthened
 from recollect.storage.memory import reading
 from recollect.storage.memory.tables import (
@@ -195,7 +194,7 @@ def alter(tables: Tables, op: operations.Alter) -> MemoryRecord:
 def reinforce(tables: Tables, op: operations.Reinforce) -> MemoryRecord:
     """Make a memory strong again, from what it is at this moment."""
     old = tables.find(op.id, op.places)[1].record
-    changes = reinforced(old, op.factor, op.stamp.at)
+    changes = reinforcing.reinforced(old, op.factor, op.stamp.at)
     return alter(tables, operations.Alter(op.stamp, op.id, op.places, changes))
 
 
@@ -304,6 +303,8 @@ def touch(tables: Tables, op: operations.Touch) -> None:
             row = tables.memories[number]
             read = replace(row.record, access_count=row.record.access_count + count)
             tables.memories[number] = replace(row, record=read)
+            if op.stamp is not None:
+                reinforce(tables, reinforcing.used(id, read.place, op.stamp, op.factor))
 
 
 def put_embedding(tables: Tables, op: operations.PutEmbedding) -> bool:

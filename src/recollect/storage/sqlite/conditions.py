@@ -23,9 +23,7 @@ def of_view(view: View, place_numbers: list[int]) -> Condition:
 
     The earlier versions that a view of the past needs too are read apart.
     """
-    parts: list[Condition] = [
-        ("m.place IN (SELECT value FROM json_each(?))", [json_list(place_numbers)])
-    ]
+    parts = [_in_places(place_numbers)]
     if view.session is not None:
         parts.append(("m.session = ?", [view.session]))
     if view.agent is not None:
@@ -34,6 +32,13 @@ def of_view(view: View, place_numbers: list[int]) -> Condition:
     if view.where is not None:
         parts.append(of_filter(view.where))
     return _joined(" AND ", parts)
+
+
+def _in_places(numbers: list[int]) -> Condition:
+    """One place alone is read in order of writing, from any row on."""
+    if len(numbers) == 1:
+        return "m.place = ?", [numbers[0]]
+    return "m.place IN (SELECT value FROM json_each(?))", [json_list(numbers)]
 
 
 def _of_the_present(view: View) -> list[Condition]:

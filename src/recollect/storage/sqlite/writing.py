@@ -7,7 +7,7 @@ from typing import Any
 
 import apsw
 
-from recollect.domain import consolidation, digests, merging, operations, times
+from recollect.domain import consolidation, digests, merging, operations, reinforcing, times
 from recollect.domain.errors import (
     ConflictError,
     IdempotencyMismatch,
@@ -32,7 +32,6 @@ from recollect.domain.records import (
     compact,
     pack,
 )
-from recollect.domain.reinforcing import reinforced
 from recollect.domain.sameness import repeats, strengthened
 from recollect.domain.scopes import Place
 from recollect.storage.sqlite import rows, segments
@@ -371,7 +370,7 @@ def alter(tx: Transaction, op: operations.Alter) -> MemoryRecord:
 
 def reinforce(tx: Transaction, op: operations.Reinforce) -> MemoryRecord:
     """Make a memory strong again, from what it is at this moment."""
-    changes = reinforced(_find(tx, op.id, op.places)[1], op.factor, op.stamp.at)
+    changes = reinforcing.reinforced(_find(tx, op.id, op.places)[1], op.factor, op.stamp.at)
     return alter(tx, operations.Alter(op.stamp, op.id, op.places, changes))
 
 
@@ -532,6 +531,11 @@ def touch(tx: Transaction, op: operations.Touch) -> None:
     """Add to the read counters of memories that still exist."""
     for id, count in op.counts.items():
         tx.run("touch", id, count, op.at)
+        found = None if op.stamp is None else tx.first("memory_by_id", id)
+        if op.stamp is not None and found is not None:
+            place = rows.place_of(tx.connection, found[1])
+            assert place is not None
+            reinforce(tx, reinforcing.used(id, place, op.stamp, op.factor))
 
 
 def put_embedding(tx: Transaction, op: operations.PutEmbedding) -> bool:
