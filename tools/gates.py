@@ -36,6 +36,7 @@ HIDDEN_IMPORTS: dict[str, str] = {
     "client/opening.py": "opening an embedded memory is what loads the engine",
     "cli/asking.py": "help and completion answer before the engine is loaded",
     "cli/costs.py": "what draws is loaded only to draw",
+    "cli/chatting.py": "help and completion answer before the engine is loaded",
     "cli/bench.py": "help and completion answer before what measures is loaded",
 }
 

@@ -201,6 +201,14 @@ def load(path: str | os.PathLike[str] | None = None, **overrides: Any) -> Settin
     return Settings(**values, policies=Policies(said))
 
 
+def variable(name: str) -> str | None:
+    """A variable of the environment, else of `.env`: for what is no setting of ours."""
+    value = os.environ.get(name)
+    if not value and Path(DOTENV).is_file():
+        value = _from_dotenv(_text(Path(DOTENV))).get(name)
+    return value or None
+
+
 def _sources(
     path: str | os.PathLike[str] | None, overrides: Mapping[str, Any]
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:

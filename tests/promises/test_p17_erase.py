@@ -19,7 +19,7 @@ from recollect.storage.sqlite import gaps, sealing, upkeep
 from recollect.testing.residue import scan
 from tests.promises.canaries import CANARIES, NEIGHBOUR, PERSON, Flock, mark, settle, vector_of
 
-pytestmark = pytest.mark.promise("P17")
+pytestmark = [pytest.mark.promise("P17"), pytest.mark.acceptance("X.3")]
 
 WAYS = {
     "one by one": lambda person, flock: [person.forget(id) for id in flock.ids][-1],

@@ -108,7 +108,7 @@ def whole_story(folder: Path) -> None:
         memory.import_(str(folder / "all.jsonl"))
 
 
-@pytest.mark.acceptance("X.3", half="logs alone; files are searched by the suite of promise P17")
+@pytest.mark.acceptance("X.3")
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_content_never_gets_into_the_logs(form: str, tmp_path: Path) -> None:
     stream = io.StringIO()

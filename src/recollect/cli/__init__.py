@@ -12,6 +12,7 @@ import click
 from recollect._version import __version__
 from recollect.cli.asking import Asked, common
 from recollect.cli.bench import bench
+from recollect.cli.chatting import chat
 from recollect.cli.completing import completion
 from recollect.cli.consolidating import consolidate
 from recollect.cli.costs import budgets, cost
@@ -35,6 +36,7 @@ __all__ = ["commands", "main"]
 SECTIONS = {
     "Remember": (remember, correct, review, reinforce, restore, undo, forget),
     "Look": (recall, why_not, context, list_, show, history_, profile, forecast),
+    "Talk": (chat,),
     "Keep": (consolidate, export, import_, backup, verify, doctor, stats),
     "Later": (maintain, worker, jobs),
     "Models": (models, agents, cost, budgets, route),

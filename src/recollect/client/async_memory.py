@@ -466,6 +466,13 @@ class AsyncMemory:
 
     # -- the whole store -------------------------------------------------------------------------
 
+    async def users(self) -> Sequence[str]:
+        """Everybody of this app who has memories of their own, by name.
+
+        >>> memory.users()
+        """
+        return await self._backend.users(self._scope)
+
     async def merge_users(self, origin: str, destination: str) -> Mapping[str, int]:
         """Move everything of one user to another, for instance after a sign-in."""
         for field, name in (("origin", origin), ("destination", destination)):

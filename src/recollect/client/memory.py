@@ -433,6 +433,13 @@ class Memory:
         """A handle for the items of a category: short notes with a key, a status, a priority."""
         return Items(self._inner.items(category), self._runner)
 
+    def users(self) -> Sequence[str]:
+        """Everybody of this app who has memories of their own, by name.
+
+        >>> memory.users()
+        """
+        return self._runner.run(self._inner.users())
+
     def merge_users(self, origin: str, destination: str) -> Mapping[str, int]:
         """Move everything of one user to another, for instance after a sign-in."""
         return self._runner.run(self._inner.merge_users(origin, destination))

@@ -125,6 +125,12 @@ class IdempotencyMismatch(ConflictError):
     code, http_status = "idempotency-mismatch", 422
 
 
+class AgentExists(ConflictError, ValueError):
+    """An agent of this name is there already."""
+
+    code, http_status = "agent-exists", 409
+
+
 class LeaseLost(ConflictError):
     """The job's lease ran out and somebody else claimed it; nothing of this try was kept."""
 

@@ -250,6 +250,12 @@ class Carrying(Safeguarding):
         note(LOG, level, "verified", findings=len(found.findings), ms=ms_since(begun))
         return found
 
+    async def users(self, scope: Scope) -> list[str]:
+        """Everybody of the app who has memories of their own."""
+        places = await self._store.places(scope.tenant)
+        mine = (one for one in places if one.app == scope.app and one.kind is PlaceKind.USER)
+        return sorted(place.name for place in mine)
+
     async def stats(self, scope: Scope) -> JsonObject:
         """Counts and sizes of the tenant's store."""
         return await self._store.stats(scope.tenant)

@@ -317,6 +317,10 @@ class Backend(Protocol):
         """Read everything and compare it with its digests."""
         ...
 
+    async def users(self, scope: Scope) -> Sequence[str]:
+        """Everybody of the app who has memories of their own."""
+        ...
+
     async def stats(self, scope: Scope) -> JsonObject:
         """Counts and sizes."""
         ...
