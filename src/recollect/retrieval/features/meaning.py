@@ -7,7 +7,7 @@ from recollect.retrieval.features.units import Column
 from recollect.retrieval.question import Understood
 
 NAME = "meaning"
-WEIGHT = 1.0
+WEIGHT = 0.8
 #: Where cosines differ less than this, as with a single memory, nothing stands out among them.
 FLAT = 1e-3
 
