@@ -17,8 +17,8 @@ from recollect.domain.operations import Enqueue, Operation, Remember
 from recollect.domain.requests import Because
 from recollect.domain.scopes import Scope
 from recollect.engine.core import Ports
+from recollect.lifecycle import embedding, serving
 from recollect.lifecycle import keeper as keeping
-from recollect.lifecycle import serving
 from recollect.lifecycle.duties import Duty
 from recollect.lifecycle.keeper import Keeper
 from recollect.lifecycle.serving import InThread
@@ -331,6 +331,28 @@ def test_an_open_memory_pays_its_debts_in_the_background(tmp_path: Path, at_once
         assert until(lambda: memory.count() == 1 and memory.jobs(kind="embed") == [])
         assert memory.stats()["vectors"] == 1
     assert background_threads() == []
+
+
+@pytest.mark.parametrize("limit", [1, 2, 200])
+def test_what_another_embedder_embedded_is_embedded_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    monkeypatch.setattr(embedding, "SURVEYED_MAX", limit)
+    path = str(tmp_path / "memory.db")
+    with recollect.open(path, embedder="none") as memory:
+        memory.remember("from before there was a model")
+    with recollect.open(path, embedder=HashEmbedder()) as memory:
+        memory.remember("of the old model")
+        memory.scope(user="bob").remember("of the old model too")
+    with recollect.open(path, embedder=HashEmbedder(128)) as memory:
+        memory.remember("of the new model")
+        told = memory.maintain()
+        assert told.done["embed"] == 3
+        assert told.failed == told.dead == {}
+        assert memory.stats()["vectors"] == 2 + 4
+        assert memory.recall("old model").degraded == ()
+        assert len(memory.recall("old model")) == 3
+        assert "embed" not in memory.maintain().done
 
 
 def test_an_open_async_memory_does_too_in_its_loop_if_a_port_needs_that(

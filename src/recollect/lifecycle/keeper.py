@@ -18,7 +18,7 @@ from recollect.lifecycle.checking import Checking
 from recollect.lifecycle.consolidating import CONSOLIDATE, CONSOLIDATE_PLACE, Consolidating
 from recollect.lifecycle.distilling import DISTIL, Distilling
 from recollect.lifecycle.duties import Duty
-from recollect.lifecycle.embedding import Embedding
+from recollect.lifecycle.embedding import SURVEY_JOB, SURVEY_STEP_JOB, Embedding
 from recollect.lifecycle.serving import Background
 from recollect.lifecycle.tending import TEND, TEND_PLACE, Tending
 from recollect.ports.store import Progress
@@ -44,6 +44,13 @@ class Keeper(Embedding, Tending, Consolidating, Distilling, Checking, Engine):
                 tries_max=EMBED_TRIES_MAX,
                 able=lambda keeper: keeper.has_embedder,
             ),
+            Duty(
+                SURVEY_JOB,
+                Embedding.survey,
+                every_s=DAY_S,
+                able=lambda keeper: keeper.has_embedder,
+            ),
+            Duty(SURVEY_STEP_JOB, Embedding.survey, able=lambda keeper: keeper.has_embedder),
             Duty(TEND, Tending.tend, every_s=DAY_S),
             Duty(TEND_PLACE, Tending.tend_place),
             Duty(

@@ -218,6 +218,15 @@ class Store(Protocol):
         """Memories in order of writing with their handles, from behind a handle on."""
         ...
 
+    async def without_vector(
+        self, spaces: Sequence[str], after: int, limit: int
+    ) -> list[tuple[int, Place, str]]:
+        """Everybody's memories that have no vector in any of some spaces, in order of writing.
+
+        For each its handle, place and id, from behind a handle on.
+        """
+        ...
+
     async def stats(self, tenant: str) -> JsonObject:
         """Counts by kind, tier, status and place kind; sizes; schema; pending work."""
         ...

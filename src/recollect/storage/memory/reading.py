@@ -289,3 +289,15 @@ def _event(number: int, row: EventRow, id: str | None) -> Event:
         before_digest=row.before.hex() if row.before else None,
         after_digest=row.after.hex() if row.after else None,
     )
+
+
+def without_vector(
+    tables: Tables, spaces: Sequence[str], after: int, limit: int
+) -> list[tuple[int, Place, str]]:
+    """Memories without a vector in these spaces, in order of writing."""
+    found = [
+        (number, row.record.place, row.record.id)
+        for number, row in sorted(tables.memories.items())
+        if number > after and not set(spaces) & row.vectors.keys()
+    ]
+    return found[:limit]

@@ -193,6 +193,13 @@ class InMemoryStore:
             later = [(n, one) for n, one in reading.shown(tables, view).items() if n > after]
             return [(number, reading.handed_out(record)) for number, record in later[:limit]]
 
+    async def without_vector(
+        self, spaces: Sequence[str], after: int, limit: int
+    ) -> list[tuple[int, Place, str]]:
+        """Memories without a vector in these spaces."""
+        with self._reading() as tables:
+            return reading.without_vector(tables, spaces, after, limit)
+
     async def stats(self, tenant: str) -> JsonObject:
         """Counts."""
         with self._reading() as tables:

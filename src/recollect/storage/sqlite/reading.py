@@ -367,3 +367,14 @@ def entries(
     sql = f"{SQL['memory_columns']} WHERE {where} AND m.row > ? ORDER BY m.row LIMIT ?"
     found = connection.execute(sql, (*values, after, limit))
     return [(row[0], rows.record_of(row, places)) for row in found]
+
+
+def without_vector(
+    connection: apsw.Connection, spaces: Sequence[str], after: int, limit: int
+) -> list[tuple[int, Place, str]]:
+    """Memories without a vector in these spaces, in order of writing."""
+    found = stream(connection, "without_vector", after, json.dumps(list(spaces)), limit)
+    return [
+        (row, Place(tenant, app, PlaceKind(kind), name), id)
+        for row, id, tenant, app, kind, name in found
+    ]

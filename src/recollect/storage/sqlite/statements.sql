@@ -905,3 +905,14 @@ FROM charges;
 
 -- name: sums_budgets
 SELECT tenant, place, agent, period, money, sum FROM budgets;
+
+-- name: without_vector
+-- Memories behind a row that have no vector in some spaces, whose names come as a JSON list.
+SELECT m.row, m.id, p.tenant, p.app, p.kind, p.name
+FROM memories AS m JOIN places AS p ON p.id = m.place
+WHERE m.row > ?1 AND NOT EXISTS (
+    SELECT 1 FROM vectors AS v JOIN spaces AS s ON s.id = v.space
+    WHERE v.id BETWEEN m.row * 4096 AND m.row * 4096 + 4095
+    AND s.name IN (SELECT value FROM json_each(?2))
+)
+ORDER BY m.row LIMIT ?3;

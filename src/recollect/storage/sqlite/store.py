@@ -219,6 +219,12 @@ class SqliteStore:
         """Memories in order of writing, with their handles."""
         return self._read(lambda connection: reading.entries(connection, view, after, limit))
 
+    async def without_vector(
+        self, spaces: Sequence[str], after: int, limit: int
+    ) -> list[tuple[int, Place, str]]:
+        """Memories without a vector in these spaces."""
+        return self._read(lambda c: reading.without_vector(c, spaces, after, limit))
+
     async def stats(self, tenant: str) -> JsonObject:
         """Counts and sizes."""
         return self._read(lambda connection: _stats(connection, tenant, self.path))

@@ -295,3 +295,20 @@ class WritingContract(OnWorkbench):
         with pytest.raises(VersionMismatch):
             bench.do(replace(put, version=2, must=True))
         assert bench.get(stored.id) == stored
+
+    def test_memories_without_a_vector_are_listed_for_everybody(self, bench: Workbench) -> None:
+        plain = [bench.remember("plain"), bench.remember("bob's", BOB)]
+        held = bench.remember("held")
+        entry = bench.entry("held", [1, 0, 0])
+        bench.do(PutEmbedding(held.id, 1, entry))
+        space = entry.space or ""
+
+        def listed(spaces: list[str], after: int = 0, limit: int = 9) -> list[tuple[int, Any, str]]:
+            return bench.run(bench.store.without_vector(spaces, after, limit))
+
+        found = listed([space])
+        assert [(place, id) for _, place, id in found] == [(ANA, plain[0].id), (BOB, plain[1].id)]
+        assert listed([space], found[0][0]) == found[1:]
+        assert listed([space], limit=1) == found[:1]
+        assert [id for *_, id in listed(["other"])] == [*(one.id for one in plain), held.id]
+        assert listed(["other", space]) == found
