@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bench import (
+    assembling,
     consolidating,
     conversing,
     counting,
@@ -35,6 +36,7 @@ MEASURES: dict[str, Callable[[Workshop], Sequence[Row]]] = {
     "growth": growing.remembering,
     "consolidation": consolidating.consolidating,
     "tokens": counting.counting,
+    "context": assembling.assembling,
     "threads": together.threads,
     "processes": together.processes,
 }

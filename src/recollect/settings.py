@@ -217,6 +217,7 @@ def _sources(
         yield str(file), _from_file(file)
     if Path(DOTENV).is_file():
         yield DOTENV, _named(_from_dotenv(_text(Path(DOTENV))))
+    yield "the environment", _turned_off(os.environ)
     yield "the environment", _named(os.environ)
     yield "an argument", {name: value for name, value in overrides.items() if value is not None}
 
@@ -294,6 +295,29 @@ def _named(environment: Mapping[str, str]) -> dict[str, str]:
         if name.startswith(PREFIX) and value
     }
     return {**also, **named}
+
+
+#: The models that `DEFAULT_PROVIDER` stands for where requests are not routed.
+PROVIDERS = {
+    "deepseek": "deepseek:deepseek-chat",
+    "anthropic": "anthropic:claude-sonnet-4-5",
+    "openai": "openai:gpt-4o",
+}
+OFF = ("false", "0", "no", "off")
+
+
+def _turned_off(environment: Mapping[str, str]) -> dict[str, Any]:
+    """What the variables that turn recall and routing off say, by the names of our settings."""
+    said: dict[str, Any] = {}
+    if environment.get("ENABLE_MEMORY_DB", "").strip().lower() in OFF:
+        said["context_limit"] = 0
+    if environment.get("USE_HYBRID_MODELS", "").strip().lower() in OFF:
+        provider = environment.get("DEFAULT_PROVIDER", "anthropic").strip().lower()
+        if provider not in PROVIDERS:
+            known = f"one of {', '.join(PROVIDERS)}"
+            raise _refused("DEFAULT_PROVIDER", provider, "the environment", known)
+        said["code_model"] = said["reasoning_model"] = PROVIDERS[provider]
+    return said
 
 
 # -- checking --------------------------------------------------------------------------------------

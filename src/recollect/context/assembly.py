@@ -76,11 +76,7 @@ class Turn:
 
     pieces: tuple[Piece, ...]
     injected: tuple[Injected, ...]
-
-    @property
-    def tokens(self) -> int:
-        """Of all of it."""
-        return sum(piece.tokens for piece in self.pieces)
+    tokens: int  #: of all of it
 
 
 def assemble(material: Material, tokens_max: int, recent: int, count: Count) -> Packed:
@@ -144,10 +140,15 @@ def _turns_of(material: Material, count: Count) -> list[Turn]:
         due = [one for one in waiting if one.position <= said.position]
         del waiting[: len(due)]
         shown = _said_piece(count, said, Section.MESSAGES)
-        turns.append(Turn((*(one.piece for one in due), shown), tuple(due)))
+        turns.append(_turn(due, [shown]))
     if waiting:
-        turns.append(Turn(tuple(one.piece for one in waiting), tuple(waiting)))
+        turns.append(_turn(waiting, []))
     return turns
+
+
+def _turn(injected: Sequence[Injected], said: Sequence[Piece]) -> Turn:
+    pieces = (*(one.piece for one in injected), *said)
+    return Turn(pieces, tuple(injected), sum(piece.tokens for piece in pieces))
 
 
 def _said_piece(count: Count, said: Said, section: Section) -> Piece:

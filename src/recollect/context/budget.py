@@ -1,8 +1,8 @@
 """Sharing the budget: how many tokens each section may take of what there is.
 
 The system text and the current message come first and whole. Of what is left each section gets
-its floor, the most urgent first, then more up to its share, again the most urgent first; the
-conversation takes the rest. A section that needs less leaves its part to the others.
+its floor, the most urgent first, then more up to its share, again the most urgent first, and then
+whatever it needs of what is left over.
 """
 
 from collections.abc import Mapping
@@ -19,6 +19,7 @@ class Portion:
 
     floor: float
     share: float
+    whole: float = 1.0
 
 
 #: The most urgent first. `messages` are two portions: the most recent ones, and those before.
@@ -37,7 +38,7 @@ PORTIONS = {
 def allot(left: int, budget: int, needs: Mapping[str, int]) -> dict[str, int]:
     """How many of the tokens that are left each section may take of what it needs."""
     given = dict.fromkeys(PORTIONS, 0)
-    for part in ("floor", "share"):
+    for part in ("floor", "share", "whole"):
         for name, portion in PORTIONS.items():
             entitled = int(getattr(portion, part) * budget)
             more = max(0, min(needs.get(name, 0), entitled) - given[name])

@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 
 from recollect.context.assembly import Count, Material, Said, assemble, data_piece
 from recollect.context.profile import focus, focus_line, profile_lines
@@ -67,7 +67,8 @@ class Assembling(Recalling, Summarising):
         model = asked.model or self._rules.model
         budget = self._rules.tokens_of(model) if asked.tokens_max is None else asked.tokens_max
         whole(budget, 1, CONTEXT_TOKENS_MAX, field="tokens_max")
-        count = partial(self._tokens, model)
+        # Most texts are counted more than once in a call: for what is needed, and for what fits.
+        count = cache(partial(self._tokens, model))
         injected, withdrawn = await self._still_shown(scope, asked.after, count)
         material = Material(
             current=Said("user", asked.question or "", 0),
