@@ -151,3 +151,15 @@ def test_a_forecast_says_what_tending_will_do(
         assert ana.get(one.memory).status == "archived"
     assert ana.count() == 5
     assert ana.forecast(days=1).leaving == 0
+
+
+@pytest.mark.parametrize(("said", "left"), [({}, 1), ({"archive_below": 0.1}, 0)])
+def test_messages_fade_and_stay_unless_told_otherwise(
+    said: dict[str, float], left: int, tmp_path: Path
+) -> None:
+    with opened(FACES[0], tmp_path, policy=said) as world:
+        with world.memory.session(id="s1") as chat:
+            chat.add("user", "The spare key is under the blue pot.")
+        world.clock.advance(days=200)
+        world.memory.maintain()
+        assert len(world.memory.recall("where is the spare key?")) == left

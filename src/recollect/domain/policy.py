@@ -83,6 +83,10 @@ class Policy:
         return since + math.ceil(min(days, DAYS_MAX * 100) * DAY)
 
 
+#: Messages fade like everything, but stay: they are what all else is derived from.
+KINDS: Mapping[str, Policy] = MappingProxyType({"interaction": Policy(archive_below=0.0)})
+
+
 @dataclass(frozen=True, slots=True)
 class _Own:
     """What is said for one tenant, or for everybody: the usual policy and those of kinds."""
@@ -103,7 +107,7 @@ class Policies:
 
     @cached_property
     def _own(self) -> tuple[_Own, Mapping[str, _Own]]:
-        usual = _own(self.said, Policy(), {})
+        usual = _own(self.said, Policy(), KINDS)
         tenants = self.said.get("tenants", {})
         return usual, {name: _own(told, usual.usual, usual.kinds) for name, told in tenants.items()}
 
