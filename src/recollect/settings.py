@@ -104,6 +104,11 @@ class Settings:
         "`on`: jobs that are due run beside the program that has the memory open; "
         "`off`: only `recollect worker` and `maintain` run them",
     )
+    facts: Literal["off", "rules"] = _setting(
+        "off",
+        "facts of the messages of a conversation: `rules` stores them as the messages come, `off` "
+        "only when a session is asked to `extract()`",
+    )
     echoes: Literal["drop", "keep"] = _setting(
         "drop",
         "what was recalled a moment ago and is remembered again as it was: `drop` or `keep` it",

@@ -18,7 +18,7 @@ METHODS: dict[str, str] = {
     "reinforce related remember remember_many restore retry_job review scope session "
     "sessions space stats status tree undo unlink update users verify watch_errors "
     "why_not",
-    "Conversation": "add add_many context messages open recall",
+    "Conversation": "add add_many context extract files messages open recall",
     "Grouping": "add make members remove",
     "ProfileCategory": "clear get history merge remove replace",
     "Reviews": "approve list merge reject",

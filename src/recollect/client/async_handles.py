@@ -36,7 +36,7 @@ from recollect.domain.records import (
     Review,
     SessionRecord,
 )
-from recollect.domain.requests import Because, NewMemory, Question
+from recollect.domain.requests import Because, Listing, NewMemory, Question, Selection
 from recollect.domain.scopes import Scope
 from recollect.ports.backend import Backend
 
@@ -111,6 +111,21 @@ class AsyncConversation:
         """The messages in order: all of them, or the last few."""
         record = await self.open()
         return await self._backend.messages(self._scope, record.id, last=last)
+
+    async def extract(self) -> Sequence[MemoryRecord]:
+        """Store what the messages tell, by rule: files changed, functions and classes added,
+        decisions, errors fixed, preferences, instructions, facts about the person. Messages that
+        were read before are left.
+        """
+        record = await self.open()
+        return await self._backend.extract(self._scope, record.id)
+
+    async def files(self, *, limit: int = 100) -> Sequence[MemoryRecord]:
+        """The file changes that this conversation told of, oldest first."""
+        record = await self.open()
+        chosen = Selection({"kind": "file_change", "session": record.id})
+        listing = Listing(limit, "created_at", False, None, chosen)
+        return (await self._backend.list(self._scope, listing)).items
 
     async def recall(self, question: str, *, limit: int = 10) -> Recall:
         """Search the memories of this conversation alone."""

@@ -83,6 +83,17 @@ class Conversation:
         """The messages in order: all of them, or the last few."""
         return self._runner.run(self._inner.messages(last=last))
 
+    def extract(self) -> Sequence[MemoryRecord]:
+        """Store what the messages tell, by rule: files changed, functions and classes added,
+        decisions, errors fixed, preferences, instructions, facts about the person. Messages that
+        were read before are left.
+        """
+        return self._runner.run(self._inner.extract())
+
+    def files(self, *, limit: int = 100) -> Sequence[MemoryRecord]:
+        """The file changes that this conversation told of, oldest first."""
+        return self._runner.run(self._inner.files(limit=limit))
+
     def recall(self, question: str, *, limit: int = 10) -> Recall:
         """Search the memories of this conversation alone."""
         return self._runner.run(self._inner.recall(question, limit=limit))

@@ -20,6 +20,7 @@ class Conduct:
     contradictions: Contradictions = "supersede"
     #: Whether the system's memory model works for agents that have a model of their own.
     memory_model_first: Literal["off", "on"] = "off"
+    facts: Literal["off", "rules"] = "off"
     echoes: Literal["drop", "keep"] = "drop"
     quarantine: Literal["on", "off"] = "on"
     off_the_record: Literal["refuse", "allow"] = "refuse"

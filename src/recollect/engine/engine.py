@@ -4,6 +4,7 @@ from recollect.engine.assembling import Assembling
 from recollect.engine.carrying import Carrying
 from recollect.engine.chats import close_all
 from recollect.engine.explaining import Explaining
+from recollect.engine.extracting import Extracting
 from recollect.engine.forgetting import Erasing
 from recollect.engine.living import Living
 from recollect.engine.modelling import Modelling
@@ -13,7 +14,16 @@ from recollect.engine.revising import Revising
 
 
 class Engine(
-    Assembling, Modelling, Reviewing, Explaining, Relating, Revising, Living, Erasing, Carrying
+    Extracting,
+    Assembling,
+    Modelling,
+    Reviewing,
+    Explaining,
+    Relating,
+    Revising,
+    Living,
+    Erasing,
+    Carrying,
 ):
     """Implements `ports.backend.Backend` on a store."""
 

@@ -191,6 +191,10 @@ class Backend(Protocol):
         """The messages of a session in order."""
         ...
 
+    async def extract(self, scope: Scope, session: str) -> Sequence[MemoryRecord]:
+        """The facts of a session's messages, stored."""
+        ...
+
     async def write_profile(
         self,
         scope: Scope,
