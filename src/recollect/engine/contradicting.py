@@ -18,6 +18,8 @@ from recollect.extraction.claims import Claim, contradictions
 #: The stage of a memory that contradicts another one, until somebody has decided.
 DISPUTED = "disputed"
 CONTRADICTS, SUPERSEDES = "contradicts", "supersedes"
+#: Of the memories of a place that answer the questions of a batch, so many are compared with.
+KNOWN_MAX = 100
 _TRUST = [trust.value for trust in Trust]
 
 
@@ -52,14 +54,12 @@ class Contradicting(Core):
                 continue
             record = new[index]
             there = known.setdefault(record.place, [])
-            verdict = NONE
-            if not any(repeats(record, old) for old, _ in there):
-                verdict = self._verdict(record, made, there)
-            verdicts[index] = verdict
+            verdicts[index] = verdict = self._verdict(record, made, there)
             gone = {old.id for old in verdict.closed}
-            known[record.place] = [pair for pair in there if pair[0].id not in gone]
+            kept = [pair for pair in there if pair[0].id not in gone]
             if verdict.later is None:
-                known[record.place].append((record, made))
+                kept.insert(0, (record, made))
+            known[record.place] = kept[:KNOWN_MAX]
         return verdicts
 
     async def _answering(
@@ -81,12 +81,17 @@ class Contradicting(Core):
         claims: Sequence[Claim],
         known: Sequence[tuple[MemoryRecord, Sequence[Claim]]],
     ) -> Verdict:
+        """The verdict on one memory, of those that answer the same questions, newest first."""
         closed: list[MemoryRecord] = []
         doubted: list[MemoryRecord] = []
         later: MemoryRecord | None = None
-        for old, theirs in known:
-            pair = next(contradictions(claims, theirs), None)
-            if pair is None or old.id == new.id:
+        pairs = [(old, next(contradictions(claims, theirs), None)) for old, theirs in known]
+        if all(pair is None for _, pair in pairs):
+            return NONE
+        if any(pair is None and repeats(new, old) for old, pair in pairs):
+            return NONE
+        for old, pair in pairs:
+            if pair is None:
                 continue
             if self._conduct.contradictions == "review" or _unclear(new, old, *pair):
                 doubted.append(old)
@@ -94,7 +99,8 @@ class Contradicting(Core):
                 closed.append(old)
             elif later is None or old.begins < later.begins:
                 later = old
-        return Verdict(tuple(closed), tuple(doubted), None if doubted else later)
+        # One open question is enough: the newest answer is the one to compare with.
+        return Verdict(tuple(closed), tuple(doubted[:1]), None if doubted else later)
 
     def _following(self, stamp: Stamp, new: MemoryRecord, verdict: Verdict) -> list[Operation]:
         """What a verdict does to the other memories."""
