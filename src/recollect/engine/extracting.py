@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from recollect.domain.operations import SetLink
-from recollect.domain.records import Batch, Kind, MemoryRecord
+from recollect.domain.records import Kind, MemoryRecord
 from recollect.domain.requests import Because, NewMemory
 from recollect.domain.scopes import Scope
 from recollect.engine.conversing import Conversing
 from recollect.engine.core import Ports
 from recollect.engine.itemising import Itemising
-from recollect.engine.remembering import Remembering
 from recollect.extraction.facts import OF_SESSION, Fact, Facts
 
 DERIVED = "derived_from"
@@ -26,15 +25,10 @@ class Extracting(Itemising, Conversing):
         super().__init__(ports)
         self._telling = Facts(ports.conduct.language)
 
-    async def remember_many(
-        self, scope: Scope, items: Sequence[NewMemory], because: Because, *, atomic: bool
-    ) -> Batch:
-        """Store many memories; of messages the facts as well, where the setting says so."""
-        batch = await super().remember_many(scope, items, because, atomic=atomic)
+    async def _heed(self, scope: Scope, stored: Sequence[MemoryRecord]) -> None:
+        """Store the facts of new messages, where the setting says so."""
         if self._conduct.facts == "rules":
-            said = [one.memory for one in batch.stored if one.outcome == "stored"]
-            await self._extracted(scope, [one for one in said if one.role is not None])
-        return batch
+            await self._extracted(scope, [one for one in stored if one.role is not None])
 
     async def extract(self, scope: Scope, session: str) -> list[MemoryRecord]:
         """The facts of a conversation's messages; those that were read before are left."""
@@ -63,7 +57,7 @@ class Extracting(Itemising, Conversing):
         self, scope: Scope, message: MemoryRecord, facts: Sequence[Fact]
     ) -> list[MemoryRecord]:
         drafts = [NewMemory(fact.text, _fields(message, fact)) for fact in facts]
-        batch = await Remembering.remember_many(self, scope, drafts, Because(), atomic=False)
+        batch = await self.remember_many(scope, drafts, Because(), atomic=False)
         known = [one for one in batch.stored if one.outcome != "echo"]
         stamp = self._stamp("derive", Because())
         links = [

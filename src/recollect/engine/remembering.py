@@ -115,9 +115,13 @@ class Remembering(Contradicting, Deriving, Safeguarding):
             told[index] = Remembered(record, "echo", self._store.durability)
         results = ((told.get(index) or failed[index]) for index in range(len(items)))
         batch = Batch(tuple(with_treated(results, treated) if treated else results))
+        await self._heed(scope, [one.memory for one in batch.stored if one.outcome == "stored"])
         if LOG.isEnabledFor(logging.DEBUG):
             _note_written(batch, begun)
         return batch
+
+    async def _heed(self, scope: Scope, stored: Sequence[MemoryRecord]) -> None:
+        """What new memories give rise to; see `engine/extracting.py`."""
 
     def _planned(
         self,
