@@ -29,6 +29,8 @@ FOLLOW_MAX = 20_000
 #: Of the nearest vectors this part is compared exactly, and at least so many.
 RESCORE = 8
 RESCORED_MIN = 24
+#: Memories without a vector that a search looks one up for, the newest first.
+SOUGHT_MAX = 5_000
 _N = TypeVar("_N", bound=np.generic)
 
 
@@ -61,12 +63,15 @@ class Searcher:
         self._indexes: OrderedDict[int, PlaceIndex] = OrderedDict()
         self._names = Names()
         self._seq = 0
+        self._state: tuple[int, int, int] | None = None
         self._lock = threading.Lock()
 
     def candidates(self, connection: apsw.Connection, search: Search) -> Candidates:
         """What may answer a search, as of the connection's snapshot."""
         with self._lock:
             self._follow(connection)
+            if search.vector is not None:
+                self._look_again(connection)
             places = rows.place_ids(connection, search.view.places)
             past: dict[int, MemoryRecord] = {}
             if search.view.in_the_past:
@@ -96,6 +101,18 @@ class Searcher:
             changed = query(connection, "changed_since", self._seq)
             self._apply(connection, changed)
         self._seq = last
+
+    def _look_again(self, connection: apsw.Connection) -> None:
+        """Vectors may be added to memories that had none, and no event tells of it."""
+        blocks = [block for index in self._indexes.values() for block in index.blocks.values()]
+        if not any(block.absent for block in blocks):
+            return
+        version = scalar(connection, "data_version")
+        state = (id(connection), version, connection.total_changes())
+        if state != self._state:
+            self._state = state
+            for block in blocks:
+                block.absent.clear()
 
     def _apply(self, connection: apsw.Connection, changed: list[tuple[int, int, str, int]]) -> None:
         touched: dict[int, int] = {}
@@ -194,7 +211,7 @@ def _fill_missing(connection: apsw.Connection, index: PlaceIndex, space: int) ->
     """Fetch vectors of a space that the index entries do not carry (they carry the latest one)."""
     block = index.blocks[space]
     lacking = np.flatnonzero(index.lit[: index.size] & ~block.holders(index.size))
-    unknown = [slot for slot in lacking.tolist() if slot not in block.absent]
+    unknown = [slot for slot in lacking.tolist() if slot not in block.absent][-SOUGHT_MAX:]
     if not unknown:
         return
     wanted = {int(index.rows[slot]): slot for slot in unknown}

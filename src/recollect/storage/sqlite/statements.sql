@@ -84,6 +84,10 @@ WHERE place = ? AND (status <> 'active' OR valid_to IS NOT NULL OR expires_at IS
 -- What happened after an event, for caches to catch up.
 SELECT seq, place, what, about FROM events WHERE seq > ? ORDER BY seq;
 
+-- name: data_version
+-- Another number after every commit of another connection.
+PRAGMA data_version;
+
 -- name: last_seq
 SELECT coalesce(max(seq), 0) FROM events;
 
