@@ -3,7 +3,6 @@
 import hashlib
 import importlib.util
 import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,7 @@ from training.judging import Judge
 
 FILLERS = ("The weather has been strange.", "That band sold out again.", "Trains run late here.")
 LONGER = ("The canal was finished in 1890 after many delays.", "Most of it is oxygen.")
-CHECKPOINT = os.environ.get("RECOLLECT_CHECKPOINT", "")
+CHECKPOINT = Path(__file__).parents[2] / "training" / "checkpoint.npz"
 
 
 @pytest.fixture(scope="module")
@@ -178,18 +177,23 @@ def test_tensors_are_read_from_a_file_of_weights() -> None:
     np.testing.assert_array_equal(found["a"], numbers.reshape(2, 3))
 
 
+def test_the_package_names_the_checkpoint_that_it_was_made_from() -> None:
+    said = json.loads((FOLDER / "model.json").read_text(encoding="utf-8"))
+    assert said["checkpoint_sha256"] == hashlib.sha256(CHECKPOINT.read_bytes()).hexdigest()
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(
-    not CHECKPOINT or importlib.util.find_spec("onnx") is None,
-    reason="needs onnx, the package index, and the checkpoint at RECOLLECT_CHECKPOINT",
+    importlib.util.find_spec("onnx") is None,
+    reason="needs onnx (pip install it) and the package index",
 )
 def test_the_files_in_the_package_are_what_the_checkpoint_exports() -> None:
     from training.exporting import checkpoint, contents
     from training.graph import build
 
     published, vocabulary = base.fetch()
-    model = build(checkpoint(Path(CHECKPOINT), published[base.WORDS]))
-    for name, content in contents(model, vocabulary, Path(CHECKPOINT).read_bytes()):
+    model = build(checkpoint(CHECKPOINT, published[base.WORDS]))
+    for name, content in contents(model, vocabulary, CHECKPOINT.read_bytes()):
         held = (FOLDER / name).read_bytes()
         assert hashlib.sha256(held).hexdigest() == hashlib.sha256(content).hexdigest(), name
 

@@ -5,20 +5,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from recollect.context.quoting import entry
+from recollect.domain.distilling import SUMMARY_CHARS_MAX
 from recollect.domain.records import MemoryRecord, Profile
 
-PROFILE_CHARS = 690
+PROFILE_CHARS = SUMMARY_CHARS_MAX
 FOCUS_MAX = 5
 FOCUS_CHARS = 640
 
 
-def profile_lines(profiles: Sequence[Profile], distilled: str = "") -> list[str]:
-    """What the profile says, a line per key, as far as 690 characters go; none if it is empty.
-
-    A `distilled` text is what stands for the whole profile where somebody made one.
-    """
-    if distilled:
-        return [_cut(" ".join(distilled.split()), PROFILE_CHARS)]
+def profile_lines(profiles: Sequence[Profile]) -> list[str]:
+    """What the profile says, a line per key, as far as 690 characters go; none if it is empty."""
     chosen: list[str] = []
     left = PROFILE_CHARS
     for line in (line for one in profiles for line in _category(one)):
