@@ -36,7 +36,7 @@ _COMMON = (
 #: So many words are too common to be asked for.
 COMMON = len(_COMMON.split())
 _SAID = (
-    "I moved to {0} in {1} and I work for {2} now, mostly on {3}.",
+    "We flew to {0} in {1} and heard {2} there, mostly on {3}.",
     "My sister {0} is allergic to {1}, please never suggest {2} when we go out to eat.",
     "We decided to use {0} instead of {1} because the {2} was too slow for {3}.",
     "Remind me to send the {0} report to {1} before the meeting about {2} next week.",

@@ -32,7 +32,31 @@ def single(shop: Workshop) -> list[Row]:
         if not met_cpu or times > SINGLE_RATIO_MAX:
             why = profiled(adding(memory), 300)
     table.close()
-    return [_cpu_row(spent, why), *_ratio_rows(spent), _sync_row()]
+    return [_cpu_row(spent, why), *_ratio_rows(spent), _sync_row(), _answer_row(shop)]
+
+
+def _answer_row(shop: Workshop) -> Row:
+    """What it costs where the write supersedes another: two memories, a version and a link."""
+    with opened(shop.path("answers.db")) as memory:
+        spent = side_by_side({"answers": answering(memory)}, shop.rounds(10), BLOCK)["answers"]
+    return Row(
+        "the same where a new answer supersedes the old one",
+        "",
+        f"{spent.cpu_ms():.3f} ms p50, {spent.cpu_ms(0.95):.3f} p95",
+        "I live in …, said anew each time",
+        None,
+        {"cpu_p50_ms": spent.cpu_ms(), "cpu_p95_ms": spent.cpu_ms(0.95)},
+    )
+
+
+def answering(memory: recollect.Memory) -> Iterator[Work]:
+    """Calls that each say anew where a person lives."""
+    handles = [memory.scope(user=f"u{user}") for user in range(USERS)]
+    vectors = Material(3).vectors(BLOCK)
+    for turn in count():
+        for at in range(BLOCK):
+            town = f"I live in Newtown {turn * BLOCK + at}."
+            yield partial(handles[at % USERS].remember, town, vector=vectors[at])
 
 
 def one_by_one(memory: recollect.Memory, table: BareTable, rounds: int) -> dict[str, Spent]:

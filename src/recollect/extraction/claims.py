@@ -181,8 +181,10 @@ class _Rules:
         if form.one_of and plain(value) not in form.one_of:
             return None
         named = found.groupdict()
-        attribute = plain(found.expand(form.attribute))
-        subject = plain(found.expand(form.subject)) if form.subject else _subject(named.get("who"))
+        attribute = plain(_expanded(form.attribute, found))
+        subject = (
+            plain(_expanded(form.subject, found)) if form.subject else _subject(named.get("who"))
+        )
         return Claim(subject, _british(attribute), _bare(value), whole)
 
 
@@ -190,6 +192,11 @@ class _Rules:
 def _compiled(source: str) -> re.Pattern[str]:
     """A pattern, made when it is first tried: to open a memory waits for none."""
     return re.compile(source, re.IGNORECASE)
+
+
+def _expanded(words: str, found: re.Match[str]) -> str:
+    """Words of a form with what a clause said in their place; most forms refer to nothing."""
+    return found.expand(words) if "\\" in words else words
 
 
 def _filled(form: str, words: Mapping[str, str]) -> str:
