@@ -36,6 +36,7 @@ class Workload:
             if state.startswith("active:")
         }
         self._number = 0
+        self._texts = 0
         self._seed = seed
         self.errors: list[StorageError] = []
 
@@ -80,7 +81,8 @@ class Workload:
 
     def _text(self) -> str:
         words = " ".join(f"word{self._rng.randrange(200)}" for _ in range(self._rng.randrange(30)))
-        return f"note {self._seed}.{self._number} {words}"
+        self._texts += 1  # no two say the same, which would be one memory
+        return f"note {self._seed}.{self._number}.{self._texts} {words}"
 
     def _vector(self) -> list[float]:
         return [self._rng.gauss(0, 1) for _ in range(8)]

@@ -58,7 +58,7 @@ TEXTS = [text for pairs in FIXTURE.values() for text, _ in pairs]
 CASES = [(language, *pair) for language, pairs in FIXTURE.items() for pair in pairs]
 
 
-@pytest.fixture(scope="module", params=[None, HashEmbedder(64)], ids=["words", "and meaning"])
+@pytest.fixture(scope="module", params=[None, HashEmbedder(2048)], ids=["words", "and meaning"])
 def memory(request: pytest.FixtureRequest) -> Iterator[Memory]:
     with open_memory(embedder=request.param) as memory:
         with memory.session("talk") as chat:
