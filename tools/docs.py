@@ -65,8 +65,7 @@ def limits() -> Iterator[str]:
 def cli() -> Iterator[str]:
     """The help text of every command."""
     module = importlib.import_module("recollect.cli")
-    groups = [thing for thing in vars(module).values() if isinstance(thing, click.Group)]
-    yield from command_help(groups[0], click.Context(groups[0], info_name="recollect"))
+    yield from command_help(module.commands, click.Context(module.commands, info_name="recollect"))
 
 
 def command_help(command: click.Command, context: click.Context) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """S1 and S4: agents that chat over one memory, and what they do with their tools."""
 
+import asyncio
 import json
 import random
 import warnings
@@ -8,12 +9,14 @@ from typing import Any
 
 import pytest
 
-from recollect.agents import ANONYMOUS, Agent, Orchestrator, Runtime, runtime
-from recollect.domain.errors import SettingsError, ValidationError
+from recollect import RecollectError
+from recollect.agents import Agent, Anonymous, Orchestrator, Runtime, runtime
+from recollect.domain.errors import ProviderError, SettingsError, ValidationError
 from recollect.ports.chat import Answer, Ask, ToolCall
 from recollect.testing import ScriptedChat
 
 pytestmark = pytest.mark.anyio
+VISITOR = Anonymous("visit 1")
 
 
 @pytest.fixture
@@ -113,10 +116,73 @@ async def test_message_and_answer_are_remembered_once_each(tmp_path: Path) -> No
 async def test_an_anonymous_chat_knows_its_session_and_leaves_nothing(tmp_path: Path) -> None:
     model = ScriptedChat("Hello.", "Zanzibar.")
     async with crew_of(tmp_path / "memory.db", model) as crew:
-        await crew.chat("My secret is zanzibar.", user=ANONYMOUS)
-        await crew.chat("What is my secret?", user=ANONYMOUS)
+        await crew.chat("My secret is zanzibar.", user=VISITOR)
+        await crew.chat("What is my secret?", user=VISITOR)
     assert "zanzibar" in told(model.asked[1])
     assert not written(tmp_path, b"anzibar")
+
+
+@pytest.mark.acceptance("1.8")
+@pytest.mark.parametrize("buffer", [10, None])
+async def test_anonymous_visits_share_nothing_even_at_once(
+    tmp_path: Path, buffer: int | None
+) -> None:
+    def answer(ask: Ask) -> str:
+        return " ".join(word for word in told(ask).split() if word.startswith("canary"))
+
+    async with Orchestrator(buffer, str(tmp_path / "memory.db")) as crew:
+        crew.create_agent("tutor", ScriptedChat(then=answer))
+
+        async def visit(number: int) -> str:
+            return await crew.chat(f"My word is canary{number}.", user=Anonymous(f"{number}"))
+
+        replies = await asyncio.gather(*(visit(number) for number in range(8)))
+    assert replies == [f"canary{number}." for number in range(8)]
+
+
+async def test_a_failed_answer_of_one_is_not_told_to_the_next() -> None:
+    model = ScriptedChat(ProviderError("down"), "Hello.")
+    async with Orchestrator() as crew:
+        crew.create_agent("tutor", model)
+        with pytest.raises(ProviderError):
+            await crew.chat("My word is canary.")
+        await crew.chat("Hello?")
+    assert "canary" not in told(model.asked[1])
+
+
+async def test_what_a_chat_costs_is_booked_and_kept_within_its_budget(tmp_path: Path) -> None:
+    model = ScriptedChat("Noted.", model="openai:gpt-4o-mini")
+    async with Orchestrator(5, str(tmp_path / "memory.db")) as crew:
+        crew.create_agent("tutor", model)
+        memory = crew.long_term_memory
+        assert memory is not None
+        await crew.chat("I keep bees.", user="ana")
+        (line,) = (await memory.cost(by=["user", "agent", "purpose"])).lines
+        assert dict(line.names) == {"user": "ana", "agent": "tutor", "purpose": "reasoning"}
+        await memory.budgets().set(0.0000001, user="ana")
+        reply = await crew.chat("What do I keep?", user="ana")
+        assert "I keep bees." in reply
+        assert reply.told.model == "none"
+
+
+async def test_a_model_may_be_named_and_nonsense_is_refused_at_once(tmp_path: Path) -> None:
+    async with Orchestrator(5, str(tmp_path / "memory.db")) as crew:
+        crew.create_agent("tutor", "openai:gpt-4o-mini")
+        for nonsense in (5, "nobody:gpt", ""):
+            with pytest.raises(ValidationError):
+                crew.create_agent("other", nonsense)  # type: ignore[arg-type]
+        crew.create_agent("unknown", "no-such-label")
+        with pytest.raises(RecollectError, match="no-such-label"):
+            await crew.chat("unknown", "Hello.")
+
+
+async def test_a_question_that_was_asked_before_is_no_answer(tmp_path: Path) -> None:
+    async with Orchestrator(5, str(tmp_path / "memory.db")) as crew:
+        crew.create_agent("plain")
+        await crew.chat("I live in Oslo.")
+        for _ in range(3):
+            reply = await crew.chat("Where do I live?")
+            assert reply.splitlines()[1:] == ["- I live in Oslo."]
 
 
 @pytest.mark.slow

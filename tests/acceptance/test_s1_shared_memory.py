@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from recollect import AsyncMemory, RecollectError
-from recollect.agents import ANONYMOUS, Agent, BufferMemory, Orchestrator
+from recollect.agents import Agent, Anonymous, BufferMemory, Orchestrator
 from recollect.domain.errors import NotFound, StorageError, ValidationError
 from recollect.testing import ScriptedChat
 
 pytestmark = pytest.mark.anyio
+VISITOR = Anonymous("visit 1")
 
 
 @pytest.fixture
@@ -173,15 +174,15 @@ async def test_after_a_restart_the_buffer_is_as_it_was(tmp_path: Path) -> None:
 async def test_who_is_anonymous_leaves_nothing_durable(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     async with two_agents(path) as crew:
-        await crew.add_to_buffer_memory("My secret is zanzibar.", user_id=ANONYMOUS)
-        assert await crew.add_to_long_term_memory("zanzibar", user_id=ANONYMOUS) is None
-        (found,) = await crew.search_memory("zanzibar", user_id=ANONYMOUS)
+        await crew.add_to_buffer_memory("My secret is zanzibar.", user_id=VISITOR)
+        assert await crew.add_to_long_term_memory("zanzibar", user_id=VISITOR) is None
+        (found,) = await crew.search_memory("zanzibar", user_id=VISITOR)
         assert found["source"] == "buffer"
         assert await crew.search_memory("zanzibar") == []
         await crew.add_to_buffer_memory("Nobody in particular is local.")
     assert not [name for name in os.listdir(tmp_path) if "zanzibar" in content(tmp_path / name)]
     async with two_agents(path) as crew:
-        assert await crew.search_memory("zanzibar", user_id=ANONYMOUS) == []
+        assert await crew.search_memory("zanzibar", user_id=VISITOR) == []
         assert len(await crew.search_memory("nobody in particular")) == 1
 
 

@@ -133,7 +133,7 @@ def test_costs_are_told_in_a_table_in_json_and_in_a_drawing(run: Run) -> None:
     }
     assert run("cost", "--for-user", "ana", "--json").json["total"]["calls"] == 1
     drawn = run("cost", "--by", "model", "--plot", "costs.svg")
-    assert "drawn: costs.svg" in drawn.err
+    assert "drawn in costs.svg" in drawn.err
     picture = ElementTree.parse("costs.svg").getroot()
     titles = [one.text or "" for one in picture.iter("{http://www.w3.org/2000/svg}title")]
     assert any("deepseek:deepseek-chat: $0.1400" in title for title in titles)

@@ -13,11 +13,11 @@ from recollect.client import async_handles, handles
 NAMES = "AsyncMemory Memory MemoryRecord RecollectError Scope __version__ open"
 METHODS: dict[str, str] = {
     "Memory": "agents backup budgets catch_up children close consolidate context correct cost "
-    "count events export forecast forget get get_many group groups health history import_ items "
-    "jobs link links list maintain merge_users models open person profile profiles recall "
-    "reinforce related remember remember_many restore retry_job review scope session "
-    "sessions space stats status tree undo unlink update users verify watch_errors "
-    "why_not",
+    "count events export forecast forget get get_many group groups health history "
+    "import_ items jobs link links list maintain merge_users model models open "
+    "person profile profiles recall reinforce related remember remember_many "
+    "restore retry_job review scope session sessions space stats status tree undo "
+    "unlink update users verify watch_errors why_not",
     "Conversation": "add add_many context extract files messages open recall",
     "Grouping": "add make members remove",
     "ProfileCategory": "clear get history merge remove replace",

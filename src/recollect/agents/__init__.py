@@ -10,6 +10,6 @@ from recollect.agents.buffer import BufferMemory
 from recollect.agents.chatting import Reply
 from recollect.agents.facade import Runtime, runtime
 from recollect.agents.orchestrator import Agent, Orchestrator
-from recollect.agents.sharing import ANONYMOUS
+from recollect.agents.sharing import Anonymous
 
-__all__ = ["ANONYMOUS", "Agent", "BufferMemory", "Orchestrator", "Reply", "Runtime", "runtime"]
+__all__ = ["Agent", "Anonymous", "BufferMemory", "Orchestrator", "Reply", "Runtime", "runtime"]

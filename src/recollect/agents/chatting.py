@@ -13,6 +13,7 @@ from typing import Any, cast
 from recollect.agents.toolbox import Toolbox
 from recollect.client.async_memory import AsyncMemory
 from recollect.domain.context import Context
+from recollect.domain.records import MemoryRecord
 from recollect.ports.chat import Answer, Ask, Chat, Role, ToolCall, Turn
 
 #: How often a model may ask for tools before it has to answer with what it has.
@@ -22,6 +23,7 @@ NO_MODEL = "none"
 NOTHING = "I have no language model, and remember nothing about that yet. I keep it in mind."
 #: How many memories an answer without a model repeats.
 RECITED = 3
+RECALLED = 20
 #: What a model that cannot call functions writes.
 WRITTEN: Mapping[str, Any] = {
     "type": "object",
@@ -131,13 +133,18 @@ async def converse_in_writing(
 
 async def recite(memory: AsyncMemory, message: str, heard: str) -> AsyncIterator[str | Spoken]:
     """The answer without any model: what is remembered about it, word for word."""
-    found = await memory.recall(message, limit=RECITED + 1)
-    hits = [hit for hit in found if hit.id != heard and hit.memory.role != "assistant"]
+    found = await memory.recall(message, limit=RECALLED)
+    hits = [hit for hit in found if hit.id != heard and _tells(hit.memory)]
     close = [hit for hit in hits if hit.score >= hits[0].score / 2][:RECITED]
     head = "I have no language model. What I remember about it:" if close else NOTHING
     text = "\n".join((head, *(f"- {hit.text}" for hit in close)))
     yield text
     yield Spoken(Answer(text, NO_MODEL, 0, 0))
+
+
+def _tells(record: MemoryRecord) -> bool:
+    """Whether it is something to repeat: no answer of an agent, and no question."""
+    return record.role != "assistant" and not record.text.rstrip().endswith("?")
 
 
 def _turns(context: Context) -> list[Turn]:

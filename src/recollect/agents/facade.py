@@ -9,8 +9,8 @@ from typing import Any
 
 from recollect import wiring
 from recollect.agents.files import read_agent
-from recollect.agents.orchestrator import Agent, Orchestrator, warn_of_legacy
-from recollect.domain.clients import ModelClient, client_of, named_client
+from recollect.agents.orchestrator import Agent, Orchestrator, checked_model, warn_of_legacy
+from recollect.domain.clients import ModelClient, client_of
 from recollect.domain.errors import SettingsError, ValidationError
 from recollect.ports.chat import Chat
 
@@ -28,6 +28,16 @@ class Runtime(Orchestrator):
     >>> app = runtime(buffer_memory=10, long_term_memory="memory.db")
     >>> app.add_agent("configs/tutor.yaml")
     """
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self._opened: list[Chat] = []
+
+    async def close(self) -> None:
+        """Close the models of agent files, and the memory."""
+        for chat in self._opened:
+            await chat.close()
+        await super().close()
 
     def add_agent(
         self,
@@ -50,9 +60,12 @@ class Runtime(Orchestrator):
         if said.get("memory"):
             warn_of_legacy({"long_term_memory": said["memory"]})
         chosen = said.get("model") if model is None else model
+        thinks = model_of(chosen, where=str(file))
+        if isinstance(chosen, Mapping) and not isinstance(thinks, str):
+            self._opened.append(thinks)
         return self.create_agent(
             agent_id or said["agent_id"],
-            chat_of(chosen, where=str(file)),
+            thinks,
             said.get("system_message") or "",
             said.get("description"),
             set_as_default,
@@ -83,17 +96,17 @@ def runtime(
     return Runtime(buffer_memory, long_term_memory, **options)
 
 
-def chat_of(chosen: object, *, where: str) -> Chat:
-    """The model that an agent thinks with, from its name, its description, or itself."""
-    if hasattr(chosen, "answer"):
-        return chosen  # type: ignore[return-value]
-    if isinstance(chosen, str) and ":" in chosen:
-        return _connected(named_client(chosen))
+def model_of(chosen: object, *, where: str) -> Chat | str:
+    """The model that an agent thinks with: itself, its name or label, or from its description."""
     if isinstance(chosen, Mapping):
-        return _connected(_client(chosen, where))
-    raise SettingsError(
-        f"{where}: say the model, as provider:model or as a mapping with provider and model"
-    )
+        return wiring.connect([_client(chosen, where)], beside=None)
+    model = checked_model(chosen)
+    if model is None:
+        raise SettingsError(
+            f"{where}: say the model, as provider:model, as the label of a model client, or as a "
+            "mapping with provider and model"
+        )
+    return model
 
 
 def _client(said: Mapping[str, Any], where: str) -> ModelClient:
@@ -110,7 +123,3 @@ def _client(said: Mapping[str, Any], where: str) -> ModelClient:
         values["key_env"] = named[1]
     options = {name: values.pop(name) for name in ("temperature", "top_p") if name in values}
     return client_of({"label": where, **values, "options": options})
-
-
-def _connected(client: ModelClient) -> Chat:
-    return wiring.connect([client], beside=None)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import AsyncIterator, Generator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from recollect.agents.buffer import BufferMemory, Said
 from recollect.agents.chatting import (
+    NO_MODEL,
     Reply,
     Spoken,
     Told,
@@ -16,16 +18,25 @@ from recollect.agents.chatting import (
     recite,
     reply_of,
 )
-from recollect.agents.sharing import SharedMemory
+from recollect.agents.sharing import Anonymous, SharedMemory
 from recollect.agents.toolbox import ALL, Toolbox, schemas
 from recollect.client.async_memory import AsyncMemory
+from recollect.domain.clients import checked_name
 from recollect.domain.context import Context
-from recollect.domain.errors import AgentExists, NotFound, ValidationError
+from recollect.domain.errors import (
+    AgentExists,
+    BudgetExceeded,
+    NotFound,
+    ValidationError,
+    shown,
+)
 from recollect.domain.scopes import check_name
 from recollect.ports.chat import Chat
 
 #: What an agent could be given when each had a memory of its own.
 LEGACY = ("buffer_memory", "long_term_memory")
+#: Conversations whose last context is kept, so that the next one begins with the same bytes.
+CONTEXTS_MAX = 1000
 
 
 class Agent:
@@ -37,7 +48,7 @@ class Agent:
 
     def __init__(
         self,
-        model: Chat | None,
+        model: Chat | str | None,
         orchestrator: Orchestrator | None = None,
         *,
         system_message: str = "",
@@ -48,7 +59,7 @@ class Agent:
         **legacy: Any,
     ) -> None:
         self.agent_id = agent_id
-        self.model = model
+        self.model = checked_model(model)
         self.system_message = system_message
         self.description = description
         self.tools = tools
@@ -74,13 +85,11 @@ class Agent:
         """The orchestrator's long-term memory."""
         return self.orchestrator.long_term_memory
 
-    def speak(self, context: Context, toolbox: Toolbox) -> AsyncIterator[str | Spoken]:
-        """The answer to the last message of a context, piece by piece."""
-        if self.model is None:
-            raise ValidationError(f"{self.agent_id} has no model", field="model")
+    def speak(self, model: Chat, context: Context, toolbox: Toolbox) -> AsyncIterator[str | Spoken]:
+        """The answer of a model to the last message of a context, piece by piece."""
         offered = schemas(ALL if self.tools is None else self.tools)
         talk = converse if self.function_calling or not offered else converse_in_writing
-        return talk(self.model, context, toolbox, offered)
+        return talk(model, context, toolbox, offered)
 
     async def chat(self, message: str, **told: Any) -> Reply:
         """Answer a message; `told` is what `Orchestrator.chat` takes."""
@@ -103,11 +112,12 @@ class Orchestrator(SharedMemory):
         self.agents: dict[str, Agent] = {}
         self.default_agent_id: str | None = None
         self._contexts: dict[tuple[str | None, str], Context] = {}
+        self._visits = itertools.count(1)
 
     def create_agent(
         self,
         agent_id: str,
-        model: Chat | None = None,
+        model: Chat | str | None = None,
         system_message: str = "",
         description: str | None = None,
         set_as_default: bool = False,
@@ -118,7 +128,8 @@ class Orchestrator(SharedMemory):
     ) -> Agent:
         """Add an agent; the first one is the default. A name that is taken is an error.
 
-        Without a model it answers with what it remembers, word for word.
+        The model is a chat, `provider:model`, or the label of a model client of the memory; its
+        calls are booked there. Without one it answers with what it remembers, word for word.
 
         `tools` names those that it may use; all of them unless told otherwise, none for `()`. A
         model without function calling (`function_calling=False`) writes its calls down instead.
@@ -173,7 +184,7 @@ class Orchestrator(SharedMemory):
     ) -> Reply:
         """The answer of an agent, or of the default one, to a message.
 
-        The message is stored before the model is asked, the answer after it; a user of ANONYMOUS
+        The message is stored before the model is asked, the answer after it; an `Anonymous` user
         leaves nothing durable. The conversation is the agent's own unless `session` names another.
 
         >>> await crew.chat("tutor", "Remember my name is Alice.", user="alice")
@@ -196,42 +207,89 @@ class Orchestrator(SharedMemory):
         """As `chat`, piece by piece; the last is the whole `Reply`."""
         name, text = _addressed(words, agent_id, message)
         agent = self.agent(name)
+        if self.remembers(user):
+            async for piece in self._answered(agent, text, user, session):
+                yield piece
+            return
+        once = Anonymous(f"once {next(self._visits)}")
+        try:
+            async for piece in self._answered(agent, text, once, session):
+                yield piece
+        finally:
+            await self.drop(once)
+            self._contexts.pop((once, session or agent.agent_id), None)
+
+    async def _answered(
+        self, agent: Agent, text: str, user: str | None, session: str | None
+    ) -> AsyncIterator[str]:
+        """The answer to one message, piece by piece; the last is the whole `Reply`."""
         where = session or agent.agent_id
         own = (await self.memory_of(user)).scope(agent=agent.agent_id)
         heard = await self.hear(user, Said(text, "user", agent.agent_id), session=where)
-        context = await self._context(own, agent, user, where)
+        model = None if agent.model is None else await own.model(agent.model)
+        context = await self._context(own, agent, model, (user, where))
         last: Spoken | None = None
-        toolbox = Toolbox(own, text, agent.agent_id)
-        said = agent.speak(context, toolbox) if agent.model else recite(own, text, heard)
-        async for piece in said:
+        async for piece in self._spoken(agent, model, context, own, text, heard):
             if isinstance(piece, Spoken):
                 last = piece
             else:
                 yield piece
         assert last is not None, "what is spoken has a last word"
         stored = [heard]
-        if agent.model:  # what only repeats memories is no news
+        if last.answer.model != NO_MODEL:  # what only repeats memories is no news
             answered = Said(last.answer.text, "assistant", agent.agent_id)
             stored.append(await self.hear(user, answered, session=where))
-        if not self.remembers(user):
-            await self.drop(user)
-            del self._contexts[user, where]
         told = Told(agent.agent_id, last.answer.model, context, last.used, tuple(stored))
         yield reply_of(last.answer.text, told)
 
+    async def _spoken(
+        self,
+        agent: Agent,
+        model: Chat | None,
+        context: Context,
+        own: AsyncMemory,
+        text: str,
+        heard: str,
+    ) -> AsyncIterator[str | Spoken]:
+        """What the model says; without one, or when its money is spent, what is remembered."""
+        if model is not None:
+            toolbox = Toolbox(own, text, agent.agent_id)
+            try:
+                async for piece in agent.speak(model, context, toolbox):
+                    yield piece
+            except BudgetExceeded as exc:
+                yield f"({exc}) "
+            else:
+                return
+        async for piece in recite(own, text, heard):
+            yield piece
+
     async def _context(
-        self, own: AsyncMemory, agent: Agent, user: str | None, session: str
+        self, own: AsyncMemory, agent: Agent, model: Chat | None, key: tuple[str | None, str]
     ) -> Context:
         """What the model is sent: what it was sent before, and what is new."""
-        model = agent.model.model if agent.model else None
-        async with own.session(id=session) as conversation:
+        async with own.session(id=key[1]) as conversation:
             context = await conversation.context(
                 system=agent.system_message,
-                model=model,
-                after=self._contexts.get((user, session)),
+                model=None if model is None else model.model,
+                after=self._contexts.pop(key, None),
             )
-        self._contexts[user, session] = context
+        self._contexts[key] = context
+        if len(self._contexts) > CONTEXTS_MAX:  # the one that was used longest ago
+            self._contexts.pop(next(iter(self._contexts)))
         return context
+
+
+def checked_model(given: object) -> Chat | str | None:
+    """A model that can be asked, or the name of one."""
+    if given is None or hasattr(given, "answer"):
+        return cast(Chat | None, given)
+    if isinstance(given, str):
+        return checked_name(given, field="model")
+    raise ValidationError(
+        f"model must be a chat, provider:model or the label of a model client, not {shown(given)}",
+        field="model",
+    )
 
 
 def _addressed(

@@ -2,14 +2,14 @@
 
 Every message is stored once, with the agent as provenance: in the long-term memory if there is
 one, else in a scratch memory that goes with the process. The buffer holds the latest of them. Who
-is anonymous, told by `user_id=ANONYMOUS`, leaves nothing durable.
+is anonymous, `user_id=Anonymous("visit 7")`, leaves nothing durable and shares with nobody.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from recollect.agents.buffer import BufferMemory, Said, buffer_of
 from recollect.agents.long_term import long_term_of
@@ -17,12 +17,18 @@ from recollect.agents.scratch import Scratch
 from recollect.client.async_memory import AsyncMemory
 from recollect.domain.limits import FILTER_VALUES_MAX, LIST_LIMIT_MAX
 from recollect.domain.recall import Recall
-from recollect.domain.scopes import LOCAL_USER
+from recollect.domain.scopes import LOCAL_USER, check_name
 
-#: The user of a chat that leaves nothing durable.
-ANONYMOUS: Final = ""
 SEARCH = 5
 CLEARED = "buffer_cleared"
+NOBODY = "anonymous: "
+
+
+class Anonymous(str):
+    """Somebody whom nobody knows: a name for one visit, which leaves nothing durable.
+
+    >>> await crew.chat("tutor", "Hello.", user=Anonymous("visitor 7"))
+    """
 
 
 class SharedMemory:
@@ -72,7 +78,7 @@ class SharedMemory:
         async with memory.session(id=session or said.agent or "chat") as chat:
             told = await chat.add(said.role, said.text, metadata=dict(said.metadata))
         if self.buffer_memory is not None:
-            kept = Said(said.text, said.role, said.agent, said.metadata, told.id)
+            kept = Said(told.memory.text, said.role, said.agent, said.metadata, told.id)
             self.buffer_memory.add(_owner(user_id), kept)
         return told.id
 
@@ -108,6 +114,8 @@ class SharedMemory:
         All agents' memories, or those of `agent_id`. Each result has a text, metadata, a distance
         (smaller is better) and its source.
         """
+        if agent_id is not None:
+            check_name(agent_id, field="agent_id")
         await self._rebuild(user_id)
         buffered = self._buffered(user_id)
         parts: list[Mapping[Any, Any]] = [{"agent": agent_id}] if agent_id else []
@@ -162,32 +170,34 @@ class SharedMemory:
     async def _clear(
         self, clear_long_term: bool, agent_id: str | None, user_id: str | None
     ) -> dict[str, int]:
-        owners = [_owner(user_id)] if user_id is not None else await self._owners()
+        if agent_id is not None:
+            check_name(agent_id, field="agent_id")
+        users = [user_id] if user_id is not None else await self._users()
         counts = {"buffer": 0, "long_term": 0}
-        for owner in owners:
-            await self._rebuild(owner)
-            memory = (await self.memory_of(owner)).scope(shared=False)
+        for user in users:
+            await self._rebuild(user)
+            memory = (await self.memory_of(user)).scope(shared=False)
             if self.buffer_memory is not None:
-                counts["buffer"] += self.buffer_memory.clear([owner], agent_id)
-            if not self._lasts(owner) or clear_long_term:
+                counts["buffer"] += self.buffer_memory.clear([_owner(user)], agent_id)
+            if not self._lasts(user) or clear_long_term:
                 where = {"agent": agent_id} if agent_id else None
                 gone = await memory.forget(where=where, everything=where is None)
-                counts["long_term"] += gone.erased.get("memories", 0) if self._lasts(owner) else 0
+                counts["long_term"] += gone.erased.get("memories", 0) if self._lasts(user) else 0
             else:
                 await _note_cleared(memory, agent_id)
         return counts
 
-    async def _owners(self) -> list[str]:
+    async def _users(self) -> list[str]:
         """Everybody who has a buffer or a memory."""
         stored = await self.long_term_memory.users() if self.long_term_memory else ()
         held = self.buffer_memory.owners() if self.buffer_memory else ()
-        return list(dict.fromkeys((*stored, *held, *self._scratch.owners())))
+        return [_user(owner) for owner in dict.fromkeys((*stored, *held, *self._scratch.owners()))]
 
     # -- whose -----------------------------------------------------------------------------------
 
     def _lasts(self, user_id: str | None) -> bool:
         """Whether what a user says is kept for good."""
-        return self.long_term_memory is not None and user_id != ANONYMOUS
+        return self.long_term_memory is not None and not isinstance(user_id, Anonymous)
 
     def remembers(self, user_id: str | None) -> bool:
         """Whether anything that a user says is there for the next message."""
@@ -199,7 +209,7 @@ class SharedMemory:
 
     async def memory_of(self, user_id: str | None) -> AsyncMemory:
         """The memory of a user: the long-term one, or a scratch memory of the process."""
-        if self.long_term_memory is None or user_id == ANONYMOUS:
+        if self.long_term_memory is None or isinstance(user_id, Anonymous):
             return await self._scratch.of(_owner(user_id))
         if user_id is None:
             return self.long_term_memory
@@ -242,7 +252,15 @@ async def _note_cleared(memory: AsyncMemory, agent_id: str | None) -> None:
 
 def _owner(user_id: str | None) -> str:
     """Whose messages they are in the buffer."""
-    return LOCAL_USER if user_id is None else user_id
+    if user_id is None:
+        return LOCAL_USER
+    check_name(user_id, field="user_id")
+    return f"{NOBODY}{user_id}" if isinstance(user_id, Anonymous) else user_id
+
+
+def _user(owner: str) -> str:
+    """Who that is."""
+    return Anonymous(owner.removeprefix(NOBODY)) if owner.startswith(NOBODY) else owner
 
 
 def _now_or_awaited(work: Coroutine[Any, Any, dict[str, int]]) -> Any:

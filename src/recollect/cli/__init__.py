@@ -94,6 +94,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         status = commands.main(
             args=arguments, prog_name="recollect", standalone_mode=False, obj=asked
         )
+    except click.exceptions.NoArgsIsHelpError as exc:
+        click.echo(exc.format_message())
+        status = 0
     except click.UsageError as exc:
         path = exc.ctx.command_path if exc.ctx else "recollect"
         status = complain(asked, "usage", exc.format_message(), f"`{path} --help` shows how", 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -24,7 +24,7 @@ HELP = """\
 /memory     the newest memories
 /forget ID  erase a memory
 /help       this
-/quit       leave; so does Ctrl-D"""
+/quit       leave; so do Ctrl-C and Ctrl-D"""
 NAMELESS = "memory"
 SYSTEM = "You help this person. Use what you remember of them."
 NO_MODEL = (
@@ -55,34 +55,40 @@ def chat(
     recollect chat configs/tutor.yaml
     recollect chat --message "where do I live?"
     """
-    asyncio.run(_talk(asked, agent, model, session, message))
+    _talk(asked, agent, model, session, message)
 
 
-async def _talk(
+def _talk(
     asked: Asked, agent: str | None, model: str | None, session: str | None, message: str | None
 ) -> None:
+    """One loop for the whole conversation; it stands while the person types."""
     from recollect.agents import runtime
 
     settings = asked.settings
-    async with runtime(10, settings.url, user=settings.user) as app:
-        made = _agent(app, agent, model)
-        talk = _Talk(asked, app, made, session)
-        if message is not None:
-            await talk.answer(message)
-            return
-        if made.model is None:
-            remark(NO_MODEL)
-        remark(f"{made.agent_id}, on {asked.where}; /help says what else there is")
-        await talk.go()
+    with asyncio.Runner() as loop:
+        app = loop.run(_opened(runtime, settings.url, settings.user))
+        try:
+            made = _agent(app, agent, model)
+            talk = _Talk(asked, app, made, session)
+            if message is not None:
+                loop.run(talk.answer(message))
+                return
+            if made.model is None:
+                remark(NO_MODEL)
+            remark(f"{made.agent_id}, on {asked.where}; /help says what else there is")
+            talk.go(loop)
+        finally:
+            loop.run(app.close())
+
+
+async def _opened(runtime: Callable[..., Runtime], url: str, user: str) -> Runtime:
+    return runtime(10, url, user=user)
 
 
 def _agent(app: Runtime, agent: str | None, model: str | None) -> Agent:
     if agent is not None:
         return app.add_agent(agent, model=model)
-    from recollect.agents.facade import chat_of
-
-    named = None if model is None else chat_of(model, where="--model")
-    return app.create_agent(NAMELESS, named, SYSTEM)
+    return app.create_agent(NAMELESS, model, SYSTEM)
 
 
 class _Talk:
@@ -96,17 +102,17 @@ class _Talk:
         self._screen = screen_of(sys.stdout)
         self._last: Reply | None = None
 
-    async def go(self) -> None:
+    def go(self, loop: asyncio.Runner) -> None:
         """Line by line, until there are no more."""
         while True:
             try:
-                line = (await asyncio.to_thread(_read)).strip()
-            except EOFError:
+                line = _read().strip()
+            except (EOFError, KeyboardInterrupt):
                 return
             if line in ("/quit", "/exit"):
                 return
             try:
-                await (self._command(line) if line.startswith("/") else self.answer(line))
+                loop.run(self._command(line) if line.startswith("/") else self.answer(line))
             except RecollectError as error:
                 remark(f"error: {clean(str(error))}")
 

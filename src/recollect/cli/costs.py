@@ -2,14 +2,13 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from recollect.cli.asking import Asked, common, pass_asked
 from recollect.cli.tables import GREEN, RED, YELLOW, Column, Row, bar, paint_if, table
-from recollect.cli.terminal import remark, screen_of
+from recollect.cli.terminal import drawn, screen_of
 from recollect.domain.costs import BY, PERIODS
 
 if TYPE_CHECKING:
@@ -51,8 +50,7 @@ def cost(asked: Asked, /, parts: Sequence[str], plot: str | None, **said: str | 
     if plot and days is not None:
         from recollect.measuring.spending import picture
 
-        Path(plot).write_text(picture(days, by[0]), encoding="utf-8")
-        remark(f"drawn: {plot}")
+        drawn(plot, picture(days, by[0]))
     asked.tell(found.to_dict(), lambda: _costs(found))
 
 

@@ -3,14 +3,13 @@
 import sys
 from collections.abc import Iterator
 from html import escape
-from pathlib import Path
 
 import click
 
 from recollect.cli.asking import Asked, common, pass_asked
 from recollect.cli.showing import counted, day, id_shown
 from recollect.cli.tables import CYAN, DIM, YELLOW, Column, Row, Screen, bar, clean, paint_if, table
-from recollect.cli.terminal import remark, screen_of
+from recollect.cli.terminal import drawn, screen_of
 from recollect.domain.forecast import Forecast, Outlook
 
 BAR_WIDTH = 10
@@ -38,8 +37,7 @@ def forecast(asked: Asked, days: int, limit: int, plot: str | None) -> None:
     with asked.memory() as memory:
         found = memory.forecast(days=days, limit=limit)
     if plot is not None:
-        Path(plot).write_text(picture(found), encoding="utf-8")
-        remark(f"drawn in {plot}")
+        drawn(plot, picture(found))
     asked.tell(found.to_dict(), lambda: _lines(found, screen_of(sys.stdout), asked.settings.user))
 
 

@@ -6,11 +6,13 @@ import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TextIO
 
 import click
 
 from recollect.cli.tables import DIM, Screen, bar, paint_if
+from recollect.domain.errors import ValidationError
 
 #: Work that is done before this passes shows no progress at all.
 PATIENCE_S = 1.0
@@ -38,6 +40,15 @@ def say(line: str = "") -> None:
     """One line of an answer."""
     # Colours were decided by `screen_of`; click must not decide once more.
     click.echo(line, color=True)
+
+
+def drawn(path: str, picture: str) -> None:
+    """Write a picture to a file, and say so."""
+    try:
+        Path(path).write_text(picture, encoding="utf-8")
+    except OSError as exc:
+        raise ValidationError(f"cannot write {path}: {exc.strerror}", field="plot") from exc
+    remark(f"drawn in {path}")
 
 
 def remark(line: str) -> None:

@@ -77,6 +77,12 @@ def packing(
             check_characters(said, field=field)
     if after is not None and not isinstance(after, Context):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValidationError(f"after must be a Context, not {shown(after)}", field="after")
+    known = ("question", "tokens_max", "system", "after", *Packed.__annotations__)
+    for name in further:
+        if name not in known:
+            raise ValidationError(
+                f"a context has no {name!r}; known: {', '.join(known)}", field=name
+            )
     given: dict[str, Any] = {name: value for name, value in further.items() if value is not None}
     documents = given.get("documents", {})
     if not isinstance(documents, Mapping) or not all(

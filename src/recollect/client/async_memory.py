@@ -60,6 +60,7 @@ from recollect.domain.requests import (
 )
 from recollect.domain.scopes import Scope, check_name
 from recollect.ports.backend import Backend, ErrorListener
+from recollect.ports.chat import Chat
 from recollect.ports.store import Progress
 
 
@@ -465,6 +466,14 @@ class AsyncMemory:
         return AsyncItems(self._backend, self._scope, category)
 
     # -- the whole store -------------------------------------------------------------------------
+
+    async def model(self, model: Chat | str | None = None) -> Chat | None:
+        """The model that answers for this scope, or another by label, by name or as it is.
+
+        Its calls are allowed by the budgets first, and booked to the scope. It is asked from
+        inside an event loop. None where there is none.
+        """
+        return await self._backend.model(self._scope, model)
 
     async def users(self) -> Sequence[str]:
         """Everybody of this app who has memories of their own, by name.

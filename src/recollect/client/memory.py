@@ -48,6 +48,7 @@ from recollect.domain.records import (
     Verification,
 )
 from recollect.ports.backend import ErrorListener
+from recollect.ports.chat import Chat
 from recollect.ports.store import Progress
 
 
@@ -432,6 +433,14 @@ class Memory:
     def items(self, category: str) -> Items:
         """A handle for the items of a category: short notes with a key, a status, a priority."""
         return Items(self._inner.items(category), self._runner)
+
+    def model(self, model: Chat | str | None = None) -> Chat | None:
+        """The model that answers for this scope, or another by label, by name or as it is.
+
+        Its calls are allowed by the budgets first, and booked to the scope. It is asked from
+        inside an event loop. None where there is none.
+        """
+        return self._runner.run(self._inner.model(model))
 
     def users(self) -> Sequence[str]:
         """Everybody of this app who has memories of their own, by name.

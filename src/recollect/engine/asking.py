@@ -102,6 +102,19 @@ class Asking(Core):
         """The model that answers for a scope: its agent's, else the system's reasoning model."""
         return self._through_ledger(await self._for_reasoning(scope), scope, operation, "reasoning")
 
+    async def model(self, scope: Scope, chosen: Chat | str | None) -> Chat | None:
+        """The model that answers for a scope, or another that is named or brought along.
+
+        Every call of it is allowed by the budgets first, and booked.
+        """
+        if chosen is None:
+            return await self._reasoning_model(scope, "chat")
+        clients: dict[str, ModelClient] = {}
+        if isinstance(chosen, str):
+            clients = {one.label: one for one in await self._store.model_clients(scope.tenant)}
+        choice = self._named(chosen, clients, "the model that was asked for")
+        return self._through_ledger(choice, scope, "chat", "reasoning")
+
     def _through_ledger(
         self, choice: Choice, scope: Scope, operation: str, purpose: str
     ) -> Chat | None:

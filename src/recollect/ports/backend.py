@@ -43,6 +43,7 @@ from recollect.domain.requests import (
     Selection,
 )
 from recollect.domain.scopes import Scope
+from recollect.ports.chat import Chat
 from recollect.ports.store import Progress
 
 #: Is told of an error; in the thread that met it, so it should be quick.
@@ -319,6 +320,10 @@ class Backend(Protocol):
 
     async def verify(self, progress: Progress, *, repair: bool) -> Verification:
         """Read everything and compare it with its digests."""
+        ...
+
+    async def model(self, scope: Scope, chosen: Chat | str | None) -> Chat | None:
+        """A model whose calls are allowed by the budgets first, and booked to the scope."""
         ...
 
     async def users(self, scope: Scope) -> Sequence[str]:
