@@ -49,9 +49,14 @@ def corrected(
         if message.id in corrections:
             continue
         latest: MemoryRecord | None = message
+        passed: set[str] = set()  # an import may hold memories that supersede each other
         while latest is not None and latest.status == Status.SUPERSEDED:
             if latest.superseded_by in successors and latest.superseded_by not in corrections:
                 break
+            if latest.id in passed:
+                latest = message
+                break
+            passed.add(latest.id)
             latest = successors.get(latest.superseded_by or "")
         if latest is not None:
             shown.append(message if latest is message else moved(latest, message))

@@ -23,6 +23,7 @@ TEXT_CHARS_MAX = 2000  #: of a text that a model wrote
 PART_CHARS_MAX = 160  #: of what is taken over from one source
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+")
 _NO_LONGER_TRUE = frozenset({Status.SUPERSEDED.value, Status.QUARANTINED.value})
+_WITH_SOURCES = frozenset({Status.ACTIVE.value, Status.QUARANTINED.value})
 _TRUST = [trust.value for trust in Trust]
 
 
@@ -74,13 +75,14 @@ def outdating(derived: MemoryRecord, op: Alter) -> Alter:
     """The change by which a consolidated memory goes, together with that of its source."""
     salt = blake2b(op.stamp.salt + derived.id.encode(), digest_size=len(op.stamp.salt)).digest()
     ended = max(times.show(op.stamp.at), derived.begins)
-    changes = {"status": Status.SUPERSEDED.value, "valid_to": ended}
+    # Its key is free again: something else may be made of the same sources.
+    changes = {"status": Status.SUPERSEDED.value, "valid_to": ended, "item_key": None}
     return Alter(replace(op.stamp, salt=salt), derived.id, (derived.place,), changes)
 
 
 def goes_along(derived: MemoryRecord) -> bool:
     """Whether it is one that goes with its sources."""
-    return derived.kind == Kind.CONSOLIDATED and derived.status == Status.ACTIVE
+    return derived.kind == Kind.CONSOLIDATED and derived.status in _WITH_SOURCES
 
 
 def selecting(now: int, hours: float) -> dict[str, Any]:

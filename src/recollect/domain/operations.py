@@ -117,6 +117,7 @@ class SetLink:
     kind: str
     strength: float | None
     places: tuple[Place, ...]
+    home: Place | None = None  #: where the source has to lie; None for any of the places
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from recollect.domain import times
 from recollect.domain.policy import Policy
-from recollect.domain.records import MemoryRecord, Status, Tier
+from recollect.domain.records import Kind, MemoryRecord, Status, Tier
 from recollect.domain.times import DAY
 
 PROMOTE, ARCHIVE = "promote", "archive"
@@ -33,7 +33,7 @@ def due(record: MemoryRecord, policy: Policy, now: int) -> Due | None:
     """
     if record.status != Status.ACTIVE:
         return None
-    if record.item_key is not None:
+    if _is_item(record):
         reason = _retiring(record, policy, now)
         return None if reason is None else Due(ARCHIVE, reason, _ARCHIVED)
     tier = promoted(record, policy, now)
@@ -64,9 +64,14 @@ def archived_at(record: MemoryRecord, policy: Policy) -> int | None:
     if record.status != Status.ACTIVE:
         return None
     ends = [_expires(record, policy), _retires(record, policy)]
-    if record.item_key is None:
+    if not _is_item(record):
         ends.append(_fades(record, record.tier, policy))
     return min((end for end in ends if end is not None), default=None)
+
+
+def _is_item(record: MemoryRecord) -> bool:
+    """Whether it is an item of a list. A consolidated memory has a key only to be made once."""
+    return record.item_key is not None and record.kind != Kind.CONSOLIDATED
 
 
 def _uses(record: MemoryRecord) -> int:
@@ -105,7 +110,7 @@ def _fades(record: MemoryRecord, tier: str, policy: Policy) -> int | None:
 
 def _retires(record: MemoryRecord, policy: Policy) -> int | None:
     word = RETIRING.get(record.stage or "")
-    if word is None or record.item_key is None:
+    if word is None or not _is_item(record):
         return None
     since = record.stage_changed_at or record.updated_at
     return times.to_micros(since) + int(getattr(policy, word) * DAY)

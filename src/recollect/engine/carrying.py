@@ -191,7 +191,7 @@ class Carrying(Safeguarding):
             target = require(line["target"], MEMORY, field="target")
             name = check_name(line["kind"], field="kind")
             strength = share(line["strength"], field="strength")
-            return SetLink(stamp, source, target, name, strength, scope.places)
+            return SetLink(stamp, source, target, name, strength, scope.places, scope.home)
         raise ValidationError(f"a line of unknown type {shown(kind)}; is this an export?")
 
     async def _index_all(self, operations: list[Operation]) -> None:

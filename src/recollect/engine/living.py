@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from heapq import heappush, heappushpop
 from typing import Any
 
@@ -17,14 +18,14 @@ from recollect.domain.requests import Because
 from recollect.domain.scopes import Place, Scope
 from recollect.domain.tending import archived_at
 from recollect.domain.times import DAY
-from recollect.engine.core import Core
+from recollect.engine.safeguarding import Safeguarding
 
 PAGE = 500
 #: A forecast is looked at in so many equal steps.
 PARTS = 30
 
 
-class Living(Core):
+class Living(Safeguarding):
     """Reinforcing, restoring and looking ahead."""
 
     async def reinforce(
@@ -39,13 +40,17 @@ class Living(Core):
         return (await self._store.apply([op]))[0]
 
     async def restore(self, scope: Scope, id: str, because: Because) -> MemoryRecord:
-        """Call an archived memory back: it takes part in recall again, and fades from now on."""
+        """Call an archived memory back: it takes part in recall again, and fades from now on.
+
+        What gives orders and comes from where none are taken waits for a review instead.
+        """
         record = await self._one(scope, id)
         if record.status != Status.ARCHIVED:
             raise ConflictError(f"{id} is {record.status}, not archived: nothing to restore")
         stamp = self._stamp("restore", because)
         now = times.show(stamp.at)
-        changes: dict[str, Any] = {"status": Status.ACTIVE.value, "reinforced_at": now}
+        back = self._set_apart(replace(record, status=Status.ACTIVE.value))
+        changes: dict[str, Any] = {"status": back.status, "reinforced_at": now}
         if record.expires_at is not None and record.expires_at <= now:
             changes["expires_at"] = None
         expect = {"status": Status.ARCHIVED.value}

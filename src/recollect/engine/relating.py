@@ -61,13 +61,17 @@ class Relating(Core):
     async def link(
         self, scope: Scope, source: str, target: str, kind: str, strength: float | None
     ) -> bool:
-        """Link two memories, or unlink them with a strength of None."""
+        """Link two memories, or unlink them with a strength of None.
+
+        A link belongs to its source, and what is derived goes with its target: the source has to
+        lie in the scope's own place, or whoever reads a shared memory could have it erased.
+        """
         check_name(kind, field="kind")
         if source == target:
             raise ValidationError("a memory cannot be linked to itself", field="target")
         weight = None if strength is None else share(strength, field="strength")
         stamp = self._stamp("unlink" if strength is None else "link", NOBODY)
-        op = SetLink(stamp, source, target, kind, weight, scope.places)
+        op = SetLink(stamp, source, target, kind, weight, scope.places, scope.home)
         return (await self._store.apply([op]))[0]
 
     async def links(self, scope: Scope, id: str, kind: str | None) -> Sequence[Link]:

@@ -36,7 +36,17 @@ from recollect.domain.operations import (
     SetLink,
     Stamp,
 )
-from recollect.domain.records import Batch, Failed, MemoryRecord, Remembered, Status, Treated
+from recollect.domain.records import (
+    TRUST_OF_SOURCE,
+    Batch,
+    Failed,
+    MemoryRecord,
+    Remembered,
+    Source,
+    Status,
+    Treated,
+    Trust,
+)
 from recollect.domain.requests import Because, NewMemory
 from recollect.domain.scopes import Place, Scope, check_name
 from recollect.engine.contradicting import NONE, Contradicting, Verdict, judged
@@ -53,6 +63,9 @@ REPEATED = 1.2
 EMBED_JOB = "embed"
 
 
+#: Changes of these have a memory judged anew.
+_JUDGED = frozenset({"text", "speaker", "source", "trust"})
+_TRUST = [trust.value for trust in Trust]
 #: Another process may change what a write closes, between looking and writing.
 TRIES = 4
 
@@ -237,15 +250,19 @@ class Remembering(Contradicting, Deriving, Safeguarding):
         changes = self._safe_changes(check_fields(fields))
         entry, later = None, list[Operation]()
         now = self._clock.now()
-        if "text" in changes or "speaker" in changes:
+        if not _JUDGED.isdisjoint(changes):
             old = await self._one(scope, id)
             if "text" in changes and "metadata" not in changes:
                 changes["metadata"] = without_value(old.metadata)
+            if "source" in changes and "trust" not in changes:
+                deserved = TRUST_OF_SOURCE[Source(changes["source"])].value
+                changes["trust"] = min(old.trust, deserved, key=_TRUST.index)
             new = self._set_apart(replace(old, **changes))
             if new.status != old.status:
                 changes["status"] = new.status
-            entry = await self._entry(new)
-            later = self._embedding_job(id, scope.home, entry, now)
+            if "text" in changes or "speaker" in changes:
+                entry = await self._entry(new)
+                later = self._embedding_job(id, scope.home, entry, now)
         expect: dict[str, Any] = {}
         if if_version is not None:
             expect["version"] = whole(if_version, 0, INTEGER_MAX, field="if_version")
@@ -267,7 +284,7 @@ class Remembering(Contradicting, Deriving, Safeguarding):
             {k: v for k, v in new.fields.items() if k in ("valid_from", "occurred_at")}
         )
         since = begins.get("valid_from") or begins.get("occurred_at") or times.show(stamp.at)
-        fields = {**inherited(old), "valid_from": since, **new.fields}
+        fields = {**inherited(old, new.fields), "valid_from": since, **new.fields}
         home = replace(scope, session=old.session) if old.session != scope.session else scope
         record = new_record(self._new_id(ids.MEMORY), home, new.text, fields, times.show(stamp.at))
         record, treated = self._safe(replace(record, place=old.place))
@@ -354,8 +371,12 @@ def with_treated(
         yield replace(told, treated=done) if done and isinstance(told, Remembered) else told
 
 
-def inherited(old: MemoryRecord) -> dict[str, Any]:
-    """What a correction takes over from the memory it corrects."""
+def inherited(old: MemoryRecord, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a correction takes over from the memory it corrects.
+
+    One that comes from elsewhere is trusted as far as that is, not as the old one was.
+    """
     names = ("kind", "tier", "importance", "parent", "role", "speaker", "tags", "metadata")
-    found = {name: getattr(old, name) for name in (*names, "occurred_at", "source", "trust")}
+    origin = () if "source" in given else ("source", "trust")
+    found = {name: getattr(old, name) for name in (*names, "occurred_at", *origin)}
     return {**found, "metadata": without_value(old.metadata)}

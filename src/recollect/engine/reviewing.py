@@ -60,7 +60,7 @@ class Reviewing(Remembering):
         memory = await self._waiting(scope, id)
         others = await self._contradicted(scope, memory)
         stamp = self._stamp("merge", because)
-        fields = {**inherited(memory), **new.fields}
+        fields = {**inherited(memory, new.fields), **new.fields}
         now = times.show(stamp.at)
         record = new_record(self._new_id(MEMORY), scope, new.text, fields, now)
         record, treated = self._safe(replace(record, place=memory.place, session=memory.session))

@@ -112,7 +112,8 @@ def _link_reversal(scope: Scope, change: Change, stamp: Stamp) -> Operation:
     if "target" not in detail:
         raise ConflictError(f"{change.event.id} cannot be taken back: its content was erased")
     source = change.event.subject.partition(":")[2]
-    return SetLink(stamp, source, detail["target"], detail["kind"], detail["before"], scope.places)
+    ends = (source, detail["target"])
+    return SetLink(stamp, *ends, detail["kind"], detail["before"], scope.places, scope.home)
 
 
 def _differences(before: MemoryRecord, after: MemoryRecord) -> list[str]:

@@ -116,7 +116,8 @@ class Summarising(Asking, Itemising, Conversing):
         """The summary that reaches furthest, of those made for at least this budget."""
         where = {"kind": Kind.SUMMARY.value, "metadata.tokens_max": {"gte": budget}}
         page = await self._store.scan(Scan(self._summaries(scope, where), SUMMARIES_READ))
-        return max(page.items, key=lambda one: one.metadata["through"], default=None)
+        made = [one for one in page.items if _is_summary(one)]
+        return max(made, key=lambda one: one.metadata["through"], default=None)
 
     def _summaries(self, scope: Scope, where: dict[str, Any]) -> View:
         return View(
@@ -189,7 +190,7 @@ class Summarising(Asking, Itemising, Conversing):
             else conversation.said(one)
             for one in records
         ]
-        return said, any(one.metadata["by"] == BY_RULE for one in known.values())
+        return said, any(one.metadata.get("by") == BY_RULE for one in known.values())
 
     async def _references(
         self, scope: Scope, records: Sequence[MemoryRecord]
@@ -330,6 +331,12 @@ class Summarising(Asking, Itemising, Conversing):
         """How long a text is to a model, and how that is known."""
         assert self._tokenizer is not None
         return self._tokenizer.count(text, model)
+
+
+def _is_summary(record: MemoryRecord) -> bool:
+    """Whether a memory of that kind says what a summary has to: anybody may write one."""
+    through, by = record.metadata.get("through"), record.metadata.get("by")
+    return isinstance(through, int) and not isinstance(through, bool) and isinstance(by, str)
 
 
 def _asked(records: Sequence[MemoryRecord], question: str | None) -> str | None:

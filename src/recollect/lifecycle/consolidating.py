@@ -7,8 +7,10 @@ all, and goes on where it was: a memory that was consolidated is no source again
 """
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
+from hashlib import blake2b
 from importlib.resources import files
 
 import numpy as np
@@ -27,12 +29,18 @@ from recollect.domain.consolidation import (
     selecting,
 )
 from recollect.domain.drafts import new_record
-from recollect.domain.errors import BudgetExceeded, ConflictError, NotFound, ProviderError
+from recollect.domain.errors import (
+    BudgetExceeded,
+    ConflictError,
+    ContentRefused,
+    NotFound,
+    ProviderError,
+)
 from recollect.domain.jobs import Job
 from recollect.domain.operations import Alter, Enqueue, Operation, Remember, SetLink
 from recollect.domain.policy import Policy
 from recollect.domain.queries import View
-from recollect.domain.records import Kind, MemoryRecord, Status
+from recollect.domain.records import Kind, Link, MemoryRecord, Status
 from recollect.domain.requests import Because
 from recollect.domain.scopes import Place, Scope
 from recollect.engine.asking import Asking
@@ -50,7 +58,8 @@ STEP, GROUPS_STEP = 500, 5
 WINDOW = 2**17
 WORDS_MAX = 120
 BY_RECOLLECT = Because("recollect", "related")
-_SOURCE_OF = (Status.ACTIVE.value, Status.ARCHIVED.value)
+#: While a consolidated memory is one of these, its sources are spent.
+_SPENDING = (Status.ACTIVE.value, Status.ARCHIVED.value, Status.QUARANTINED.value)
 
 
 @dataclass(slots=True)
@@ -108,12 +117,14 @@ class Consolidating(Asking, Remembering):
         self, scope: Scope, place: Place, group: Group, because: Because, *, dry_run: bool
     ) -> Consolidated | None:
         """One group, consolidated wholly or not at all."""
-        done, operations = await self._drafted(scope, place, group, because)
-        if dry_run:
-            return replace(done, event=None)
         try:
+            done, operations = await self._drafted(scope, place, group, because)
+            if dry_run:
+                return replace(done, event=None)
             await self._store.apply(operations)
-        except (ConflictError, NotFound):  # somebody changed a source in between
+        except ContentRefused:  # by rules that are newer than the sources
+            return None
+        except (ConflictError, NotFound):  # somebody changed a source, or made the same of them
             return None
         return done
 
@@ -141,7 +152,8 @@ class Consolidating(Asking, Remembering):
         operations: list[Operation] = []
         for handles in plan.groups[:GROUPS_STEP]:
             for group in await self._verified(plan, handles):
-                operations += (await self._drafted(scope, place, group, BY_RECOLLECT))[1]
+                with suppress(ContentRefused):
+                    operations += (await self._drafted(scope, place, group, BY_RECOLLECT))[1]
         del plan.groups[:GROUPS_STEP]
         if plan.groups:
             return [*operations, again]
@@ -177,14 +189,7 @@ class Consolidating(Asking, Remembering):
         """Take memories into a plan, unless they were consolidated before."""
         handles = {record.id: handle for handle, record in found}
         links = await self._store.links(list(handles), (plan.place,))
-        derived = [link for link in links if link.kind == DERIVED and link.target in handles]
-        view = replace(View((plan.place,), self._clock.now()), statuses=_SOURCE_OF)
-        made = await self._store.get(list({link.source for link in derived}), view)
-        spent = {
-            link.target
-            for link in derived
-            if link.source in made and made[link.source].status in _SOURCE_OF
-        }
+        spent = await self._spent(plan.place, links)
         for link in links:
             if link.kind not in NOT_RELATING:
                 plan.links[(link.source, link.target)] = link.strength
@@ -196,6 +201,17 @@ class Consolidating(Asking, Remembering):
         vectors = await self._vectors(fresh)
         if vectors:
             plan.sketch.add(list(vectors), np.stack(list(vectors.values())))
+
+    async def _spent(self, place: Place, links: Sequence[Link]) -> set[str]:
+        """Of linked memories those that something was made of."""
+        derived = [link for link in links if link.kind == DERIVED]
+        view = replace(View((place,), self._clock.now()), statuses=_SPENDING)
+        made = await self._store.get(list({link.source for link in derived}), view)
+        return {
+            link.target
+            for link in derived
+            if link.source in made and made[link.source].status in _SPENDING
+        }
 
     async def _vectors(self, handles: Sequence[int]) -> dict[int, NDArray[np.float32]]:
         """One vector for each memory that has any: where its passages lie on average."""
@@ -218,7 +234,10 @@ class Consolidating(Asking, Remembering):
         """What a group is when it is read anew and compared exactly: one, several or none."""
         policy = self._policy(plan.place)
         loaded = await self._store.load(handles)
-        there = {h: one for h, one in loaded.items() if one.status == Status.ACTIVE}
+        links = await self._store.links([one.id for one in loaded.values()], (plan.place,))
+        spent = await self._spent(plan.place, links)  # by another process, since they were seen
+        active = {h: one for h, one in loaded.items() if one.status == Status.ACTIVE}
+        there = {h: one for h, one in active.items() if one.id not in spent}
         vectors = await self._vectors(list(there))
         order = sorted(there, key=lambda handle: (there[handle].begins, there[handle].id))
         alike = np.eye(len(order))
@@ -246,7 +265,10 @@ class Consolidating(Asking, Remembering):
         stamp = self._stamp("consolidate", because)
         now = times.show(stamp.at)
         made = new_record(self._new_id(ids.MEMORY), scope, text, fields_of(group.sources, by), now)
-        made = replace(made, place=place, session=None)
+        # Of the same sources there is one: whoever comes second is refused by the store.
+        key = blake2b(" ".join(sorted(one.id for one in group.sources)).encode(), digest_size=16)
+        made = replace(made, place=place, session=None, item_key=key.hexdigest())
+        made, _ = self._safe(made)
         entry = await self._entry(made)
         salts = iter(lambda: self._entropy.bytes(SALT_BYTES), b"")
         where = (place,)

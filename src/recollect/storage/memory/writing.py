@@ -200,7 +200,8 @@ def reinforce(tables: Tables, op: operations.Reinforce) -> MemoryRecord:
 
 def set_link(tables: Tables, op: operations.SetLink) -> bool:
     """Link or unlink two memories."""
-    number, source = tables.find(op.source, op.places, field="source")
+    homes = op.places if op.home is None else (op.home,)
+    number, source = tables.find(op.source, homes, field="source")
     tables.find(op.target, op.places, field="target")
     key = (op.source, op.kind, op.target)
     before = tables.links.get(key)

@@ -409,7 +409,8 @@ def _find(
 
 def set_link(tx: Transaction, op: operations.SetLink) -> bool:
     """Link or unlink two memories."""
-    row, source = _find(tx, op.source, op.places, field="source")
+    homes = op.places if op.home is None else (op.home,)
+    row, source = _find(tx, op.source, homes, field="source")
     _find(tx, op.target, op.places, field="target")
     key = (op.source, op.kind, op.target)
     before = tx.first("get_link", *key)
