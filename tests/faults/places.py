@@ -6,12 +6,16 @@ test, which says so.
 """
 
 import ast
+import asyncio
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from recollect import Memory
+from recollect.domain.errors import ProviderError
+from recollect.ports.chat import Ask, Turn
 from recollect.testing import open_memory
 
 SOURCE = Path(__file__).parents[2] / "src/recollect"
@@ -111,6 +115,14 @@ def _test(memory: Memory, _: str) -> Any:
     return told
 
 
+def _chat(memory: Memory, text: str) -> Any:
+    """What an agent asks its model: who asked hears of a failure by its type."""
+    model = memory.model(UNDER_TEST)
+    assert model is not None
+    with suppress(ProviderError):
+        return asyncio.run(model.answer(Ask((Turn("user", text),), "reply")))
+
+
 #: What stores a text that is found again by its words, whatever becomes of its vector.
 WRITING: Mapping[str, Place] = {
     "remember": _remember,
@@ -124,7 +136,7 @@ WRITING: Mapping[str, Place] = {
     "given": _given,
 }
 #: The places that ask a language model.
-ASKING_PLACES = {"context", "consolidate", "profile", "models test"}
+ASKING_PLACES = {"context", "consolidate", "profile", "models test", "chat"}
 #: What answers all the same.
 READING: Mapping[str, Place] = {
     "recall": lambda memory, text: memory.recall(text),
@@ -134,6 +146,7 @@ READING: Mapping[str, Place] = {
     "consolidate": _consolidate,
     "profile": _profile,
     "models test": _test,
+    "chat": _chat,
 }
 #: What the source calls them, and by which of the places above they are tried.
 COVERED: Mapping[str, str] = {
@@ -148,6 +161,7 @@ COVERED: Mapping[str, str] = {
     "operation:consolidate": "consolidate",
     "_drafted": "consolidate",
     "operation:profile": "profile",
+    "operation:chat": "chat",
     "_written_short": "profile",
 }
 
