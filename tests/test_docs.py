@@ -14,6 +14,8 @@ from tools.run_page import blocks
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 RUNNABLE = ("python", "console")
+#: Pages that load the packages of the providers of models, which takes seconds.
+LONG = ("docs/reference/testing.md", "docs/howto/watch-costs.md")
 FENCED = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
 GENERATED = re.compile(f"{re.escape(START)}.*?{re.escape(END)}", re.DOTALL)
 LINK = re.compile(r"""\]\((?P<target>[^)\s]+)(?:\s+["'][^)]*)?\)""")
@@ -39,7 +41,8 @@ def running() -> Iterator[object]:
     """The pages that run; those that start a process for each command are slow."""
     for page in PAGES:
         if languages(page) & set(RUNNABLE):
-            marks = [pytest.mark.slow] if "console" in languages(page) else []
+            takes_long = "console" in languages(page) or name(page) in LONG
+            marks = [pytest.mark.slow] if takes_long else []
             yield pytest.param(page, marks=marks, id=name(page))
 
 

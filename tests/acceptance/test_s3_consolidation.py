@@ -259,6 +259,7 @@ def test_a_crash_at_any_step_leaves_the_old_or_the_new_state(
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "memory"])
+@pytest.mark.slow
 def test_jobs_consolidate_every_place_in_steps(kind: str, tmp_path: Path) -> None:
     store = SqliteStore(str(tmp_path / "m.db")) if kind == "sqlite" else InMemoryStore()
     face = "memory-file"

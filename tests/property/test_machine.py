@@ -6,6 +6,7 @@ the present; a batch is whole; the past stays as it was.
 
 import random
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -64,7 +65,7 @@ class Machine(RuleBasedStateMachine):
             self.player.close()
 
 
-TestMachine = Machine.TestCase
+TestMachine = pytest.mark.slow(Machine.TestCase)
 TestMachine.settings = settings(
     max_examples=40,
     stateful_step_count=30,
