@@ -5,6 +5,7 @@ import os
 import warnings
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -264,3 +265,14 @@ async def test_a_removed_agent_leaves_its_memories(crew: Orchestrator) -> None:
     assert found["metadata"]["agent_id"] == "tutor"
     with pytest.raises(NotFound, match="coder"):
         crew.agent("tutor")
+
+
+@pytest.mark.parametrize("nonsense", ["abc", 5, ["x"]])
+async def test_metadata_that_is_no_mapping_is_refused(crew: Orchestrator, nonsense: Any) -> None:
+    for call in (
+        crew.add_to_buffer_memory("x", metadata=nonsense),
+        crew.add_to_long_term_memory("x", metadata=nonsense),
+        crew.search_memory("x", filter_metadata=nonsense),
+    ):
+        with pytest.raises(ValidationError, match="names and values"):
+            await call

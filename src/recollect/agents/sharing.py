@@ -15,6 +15,7 @@ from recollect.agents.buffer import BufferMemory, Said, buffer_of
 from recollect.agents.long_term import long_term_of
 from recollect.agents.scratch import Scratch
 from recollect.client.async_memory import AsyncMemory
+from recollect.domain.errors import ValidationError, shown
 from recollect.domain.limits import FILTER_VALUES_MAX, LIST_LIMIT_MAX
 from recollect.domain.recall import Recall
 from recollect.domain.scopes import LOCAL_USER, check_name
@@ -67,7 +68,7 @@ class SharedMemory:
         """Take in a message; False when there is no buffer."""
         if self.buffer_memory is None:
             return False
-        said = Said(message, role, agent_id, dict(metadata or {}))
+        said = Said(message, role, agent_id, _named_values(metadata, "metadata"))
         await self.hear(user_id, said, session=session)
         return True
 
@@ -94,7 +95,9 @@ class SharedMemory:
         if not self._lasts(user_id):
             return None
         memory = (await self.memory_of(user_id)).scope(agent=agent_id)
-        told = await memory.remember(content, metadata=dict(metadata or {}), vector=embedding)
+        told = await memory.remember(
+            content, metadata=_named_values(metadata, "metadata"), vector=embedding
+        )
         return told.id
 
     # -- searching -------------------------------------------------------------------------------
@@ -116,10 +119,11 @@ class SharedMemory:
         """
         if agent_id is not None:
             check_name(agent_id, field="agent_id")
+        chosen = _named_values(filter_metadata, "filter_metadata")
         await self._rebuild(user_id)
         buffered = self._buffered(user_id)
         parts: list[Mapping[Any, Any]] = [{"agent": agent_id}] if agent_id else []
-        parts += [{("metadata", name): value} for name, value in (filter_metadata or {}).items()]
+        parts += [{("metadata", name): value} for name, value in chosen.items()]
         if not (use_long_term and self._lasts(user_id)):
             if not buffered:
                 return []
@@ -248,6 +252,15 @@ async def _note_cleared(memory: AsyncMemory, agent_id: str | None) -> None:
         item_key=key,
         metadata={"times": 1},
     )
+
+
+def _named_values(given: object, field: str) -> dict[str, Any]:
+    """What was given as names and values; nothing for None."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise ValidationError(f"{field} must be names and values, not {shown(given)}", field=field)
+    return dict(given)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
 
 def _owner(user_id: str | None) -> str:
